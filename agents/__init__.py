@@ -1,0 +1,1 @@
+"""Assistants that use tools over MCP: configuration, the loop, runs."""

@@ -1,0 +1,34 @@
+"""Who may read what: the only place that decides it.
+
+Place in the house: ``agents``. Views and consumers ask here and never filter by user themselves.
+"""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import QuerySet
+
+from agents.models import Assistant, Conversation, Run
+
+
+def readable_conversations(user: AbstractBaseUser) -> QuerySet[Conversation]:
+    """The conversations of a user; none for somebody who is not logged in."""
+    if not user.is_authenticated:
+        return Conversation.objects.none()
+    return Conversation.objects.filter(user=user)
+
+
+def readable_runs(user: AbstractBaseUser) -> QuerySet[Run]:
+    """The runs in a user's conversations, and every run for a superuser (an operator)."""
+    if not user.is_authenticated:
+        return Run.objects.none()
+    if getattr(user, "is_superuser", False):
+        return Run.objects.all()
+    return Run.objects.filter(conversation__user=user)
+
+
+def usable_assistants(user: AbstractBaseUser) -> QuerySet[Assistant]:
+    """The assistants that a user may talk to; system assistants are nobody's partner."""
+    if not user.is_authenticated:
+        return Assistant.objects.none()
+    return Assistant.objects.filter(is_system=False)

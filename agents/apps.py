@@ -1,0 +1,21 @@
+"""The agents app."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+from agents.system_assistants import create_system_assistants
+
+
+class AgentsConfig(AppConfig):
+    """Registers the app and its system checks."""
+
+    name = "agents"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register the system checks, and have the system assistants made after ``migrate``."""
+        post_migrate.connect(create_system_assistants, sender=self)
+        # Checks register themselves when imported, which needs the app registry.
+        from agents import checks  # noqa: F401

@@ -1,0 +1,534 @@
+"""What is stored about assistants and their conversations.
+
+Place in the house: ``agents``. ``Run.status`` is written in ``agents.runs.lifecycle`` only. What a
+person may read comes from ``agents.access``. Constraints stand in the database, not only in forms.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.core.validators import MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Lower
+
+from agents.encryption import EncryptedJSONField, EncryptedTextField
+
+SERVER_ID_PATTERN = r"^(?=.{1,64}\Z)[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\Z"
+"""ASCII letters, digits, hyphens and dots, no empty part, at most 64 in all: flat tool names depend
+on it. The length stands here too because SQLite does not enforce a column's."""
+
+SERVER_ID_MESSAGE = (
+    "A server id holds letters, digits, hyphens and dots, for example github.enterprise: at most "
+    "64 characters, no underscore (it separates server and tool in the model's view) and no empty "
+    "part between dots."
+)
+
+
+def new_id() -> str:
+    """A fresh identifier: 32 hexadecimal digits."""
+    return uuid.uuid4().hex
+
+
+class Provider(models.Model):
+    """An OpenAI-compatible endpoint. The key is named (``api_key_env``) or stored encrypted."""
+
+    provider_id = models.CharField(max_length=100, unique=True)
+    base_url = models.CharField(max_length=500)
+    api_key_env = models.CharField(max_length=200, blank=True)
+    api_key = EncryptedTextField(blank=True, default="")
+    default_model = models.CharField(max_length=200, blank=True)
+    fallback_model = models.CharField(max_length=200, blank=True)
+    vision = models.BooleanField(default=False)
+    prices = models.JSONField(default=dict, blank=True)
+    timeout_ms = models.PositiveIntegerField(default=60_000)
+    max_retries = models.PositiveIntegerField(default=2)
+    system_first_only = models.BooleanField(default=False)
+    tool_call_id_pattern = models.CharField(max_length=100, blank=True)
+
+    class Meta:
+        ordering = ["provider_id"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(provider_id=""), name="provider_id_not_empty"),
+            models.CheckConstraint(condition=~Q(base_url=""), name="provider_base_url_not_empty"),
+            models.CheckConstraint(
+                condition=Q(timeout_ms__gte=1), name="provider_timeout_positive"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.provider_id
+
+
+class Transport(models.TextChoices):
+    """How a server is reached."""
+
+    STDIO = "stdio", "stdio (a command)"
+    HTTP = "http", "streamable HTTP"
+    SSE = "sse", "HTTP with SSE (old)"
+    PYTHON = "python", "Python module"
+
+
+class Review(models.TextChoices):
+    """What happens when a tool's definition changes."""
+
+    BLOCK = "block", "block until approved"
+    WARN = "warn", "warn"
+    OFF = "off", "off"
+
+
+class Server(models.Model):
+    """One MCP server. ``env`` and ``headers`` may name environment variables as ``$ENV.NAME``."""
+
+    server_id = models.CharField(
+        max_length=64,
+        unique=True,
+        validators=[RegexValidator(SERVER_ID_PATTERN, SERVER_ID_MESSAGE)],
+    )
+    transport = models.CharField(max_length=10, choices=Transport.choices)
+    command = models.CharField(max_length=500, blank=True)
+    args = models.JSONField(default=list, blank=True)
+    env = EncryptedJSONField(default=dict, blank=True)
+    cwd = models.CharField(max_length=500, blank=True)
+    url = models.CharField(max_length=1000, blank=True)
+    headers = EncryptedJSONField(default=dict, blank=True)
+    module = models.CharField(max_length=300, blank=True)
+    tool_timeout_seconds = models.FloatField(null=True, blank=True)
+    tool_max_seconds = models.FloatField(null=True, blank=True)
+    parallel_calls = models.PositiveIntegerField(null=True, blank=True)
+    review = models.CharField(max_length=10, choices=Review.choices, default=Review.BLOCK)
+    protocol = models.CharField(max_length=40, blank=True, editable=False)
+    last_error = models.TextField(blank=True, editable=False)
+    checked_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["server_id"]
+        constraints = [
+            models.UniqueConstraint(Lower("server_id"), name="server_id_unique_without_case"),
+            models.CheckConstraint(
+                condition=Q(server_id__regex=SERVER_ID_PATTERN),
+                name="server_id_pattern",
+                violation_error_message=SERVER_ID_MESSAGE,
+            ),
+            models.CheckConstraint(
+                condition=Q(transport="stdio") & ~Q(command="")
+                | Q(transport__in=["http", "sse"]) & ~Q(url="")
+                | Q(transport="python") & ~Q(module=""),
+                name="server_transport_complete",
+                violation_error_message=(
+                    "stdio needs a command, http and sse a URL, python a module."
+                ),
+            ),
+            models.CheckConstraint(
+                condition=Q(parallel_calls__isnull=True) | Q(parallel_calls__gte=1),
+                name="server_parallel_calls_positive",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.server_id
+
+
+class Tool(models.Model):
+    """One tool of a server as it was last discovered. ``vanished_at`` is set when a listing lacks
+    it.
+    """
+
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="tools")
+    name = models.CharField(max_length=500)
+    position = models.PositiveIntegerField(default=0)
+    title = models.CharField(max_length=500, blank=True)
+    description = models.TextField(blank=True)
+    input_schema = models.JSONField(null=True, blank=True)
+    output_schema = models.JSONField(null=True, blank=True)
+    annotations = models.JSONField(default=dict, blank=True)
+    definition_hash = models.CharField(max_length=64)
+    first_seen = models.DateTimeField()
+    last_seen = models.DateTimeField()
+    vanished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["server", "position", "name"]
+        constraints = [
+            models.UniqueConstraint(fields=["server", "name"], name="tool_once_per_server"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.server_id}: {self.name}"
+
+
+class ToolSample(models.Model):
+    """An example of a tool's use; kept by name, so that it outlives a server that is down."""
+
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="samples")
+    tool = models.CharField(max_length=500)
+    position = models.PositiveIntegerField(default=0)
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    input = models.JSONField(null=True, blank=True)
+    output = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["server", "tool", "position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["server", "tool", "position"], name="tool_sample_position_unique"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool}: {self.name}"
+
+
+class OnToolError(models.TextChoices):
+    """What a failed call of the first turn does after its attempts."""
+
+    RETURN_TO_MODEL = "return_to_model", "return to the model"
+    FAIL = "fail", "fail the run"
+
+
+class Assistant(models.Model):
+    """A configured persona: prompts, model, servers, whitelist, limits, hooks.
+
+    ``null`` limits have the engine's defaults (``agents.loop.limits``); they are stored here so
+    that the database alone tells what a run will do.
+    """
+
+    assistant_id = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    is_system = models.BooleanField(default=False, editable=False)
+    provider = models.ForeignKey(
+        Provider, on_delete=models.PROTECT, null=True, blank=True, related_name="assistants"
+    )
+    model = models.CharField(max_length=200, blank=True)
+    fallback_model = models.CharField(max_length=200, blank=True)
+    fallback_provider = models.ForeignKey(
+        Provider, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    fallback_assistant = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    starters = models.JSONField(default=list, blank=True)
+    disable_global_prompts = models.BooleanField(default=False)
+    prompts = models.JSONField(default=list, blank=True)
+    prompt_presets = models.JSONField(default=dict, blank=True)
+    servers = models.ManyToManyField(Server, through="AssistantServer", related_name="assistants")
+    tool_loop = models.BooleanField(default=True)
+    max_turn = models.PositiveIntegerField(default=5, validators=[MinValueValidator(1)])
+    options = models.JSONField(default=dict, blank=True)
+    create_hook = models.CharField(max_length=300, blank=True)
+    next_hook = models.CharField(max_length=300, blank=True)
+    before_tool_call_hook = models.CharField(max_length=300, blank=True)
+    after_tool_call_hook = models.CharField(max_length=300, blank=True)
+    max_tools = models.PositiveIntegerField(default=20)
+    tool_result_max_chars = models.PositiveIntegerField(default=8000)
+    turn_result_max_chars = models.PositiveIntegerField(default=32_000)
+    max_consecutive_errors = models.PositiveIntegerField(default=3)
+    repeat_limit = models.PositiveIntegerField(default=3)
+    run_timeout_seconds = models.FloatField(default=600)
+    max_run_tokens = models.PositiveIntegerField(null=True, blank=True)
+    tool_timeout_seconds = models.FloatField(default=30)
+    tool_max_seconds = models.FloatField(default=120)
+    parallel_calls = models.PositiveIntegerField(default=8)
+    parameter_attempts = models.PositiveIntegerField(default=3)
+    on_tool_error = models.CharField(
+        max_length=20, choices=OnToolError.choices, default=OnToolError.RETURN_TO_MODEL
+    )
+    sandbox = models.BooleanField(default=False)
+    approval = models.JSONField(default=dict, blank=True)
+    compaction_enabled = models.BooleanField(default=True)
+    compaction_trigger_ratio = models.FloatField(default=0.85)
+    compaction_reserve_tokens = models.PositiveIntegerField(default=8000)
+    context_window = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["name", "assistant_id"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(assistant_id=""), name="assistant_id_not_empty"),
+            models.CheckConstraint(
+                condition=Q(max_turn__gte=1), name="assistant_max_turn_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(parallel_calls__gte=1) & Q(parameter_attempts__gte=1),
+                name="assistant_counts_positive",
+            ),
+            models.CheckConstraint(
+                condition=Q(run_timeout_seconds__gt=0)
+                & Q(tool_timeout_seconds__gt=0)
+                & Q(tool_max_seconds__gt=0),
+                name="assistant_seconds_positive",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or self.assistant_id
+
+
+class AssistantServer(models.Model):
+    """A server of an assistant, in order, and its whitelist (``null`` = all tools, ``[]`` = none)."""
+
+    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="server_links")
+    server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="assistant_links")
+    position = models.PositiveIntegerField(default=0)
+    allowed_tools = models.JSONField(null=True, blank=True, default=None)
+
+    class Meta:
+        ordering = ["assistant", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["assistant", "server"], name="assistant_server_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.assistant_id} - {self.server_id}"
+
+
+class GlobalPrompt(models.Model):
+    """A system prompt that every assistant gets first, unless it disables them."""
+
+    position = models.PositiveIntegerField(unique=True)
+    role = models.CharField(max_length=20, default="system")
+    content = models.TextField()
+
+    class Meta:
+        ordering = ["position"]
+
+    def __str__(self) -> str:
+        return self.content[:60]
+
+
+class TrustedNameKind(models.TextChoices):
+    """What a trusted name allows."""
+
+    HOST = "host", "host"
+    ENV = "env", "environment name"
+    MODULE = "module", "module"
+
+
+class TrustedName(models.Model):
+    """A host, environment name or module that an operator's own bundle or environment has named.
+
+    What is typed into a web page or sent by a server is checked against these and the settings
+    ``TOOLLOOP_ALLOWED_HOSTS``, ``TOOLLOOP_ALLOWED_ENV`` and ``TOOLLOOP_HOOK_MODULES``.
+    """
+
+    kind = models.CharField(max_length=10, choices=TrustedNameKind.choices)
+    value = models.CharField(max_length=300)
+    source = models.CharField(max_length=100)
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["kind", "value"]
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "value"], name="trusted_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.value}"
+
+
+class Conversation(models.Model):
+    """A conversation of one user with one assistant. ``leaf`` ends the path that is shown."""
+
+    id = models.CharField(max_length=32, primary_key=True, default=new_id, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations"
+    )
+    assistant = models.ForeignKey(Assistant, on_delete=models.PROTECT, related_name="conversations")
+    title = models.CharField(max_length=200, blank=True)
+    is_pinned = models.BooleanField(default=False)
+    leaf = models.ForeignKey(
+        "Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-updated_at"]
+        indexes = [models.Index(fields=["user", "-updated_at"], name="conversation_of_user")]
+
+    def __str__(self) -> str:
+        return self.title or self.id
+
+
+class RunStatus(models.TextChoices):
+    """Where a run is. The last four are final."""
+
+    QUEUED = "queued", "queued"
+    RUNNING = "running", "running"
+    COMPLETED = "completed", "completed"
+    FAILED = "failed", "failed"
+    CANCELLED = "cancelled", "cancelled"
+    INTERRUPTED = "interrupted", "interrupted"
+
+
+FINAL_STATUSES = (
+    RunStatus.COMPLETED,
+    RunStatus.FAILED,
+    RunStatus.CANCELLED,
+    RunStatus.INTERRUPTED,
+)
+
+
+class Run(models.Model):
+    """Everything between one user message and its final answer. The table is the queue.
+
+    ``configuration`` is the snapshot that the run used, without secrets. A worker holds the run
+    until ``lease_until`` under the name ``lease_owner``.
+    """
+
+    id = models.CharField(max_length=32, primary_key=True, default=new_id, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="runs")
+    assistant = models.ForeignKey(
+        Assistant, on_delete=models.SET_NULL, null=True, related_name="runs"
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs"
+    )
+    parent_run = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="child_runs"
+    )
+    message = models.ForeignKey(
+        "Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    answer = models.ForeignKey(
+        "Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    trace_id = models.CharField(max_length=32, db_index=True)
+    status = models.CharField(max_length=12, choices=RunStatus.choices, default=RunStatus.QUEUED)
+    stop_reason = models.CharField(max_length=20, blank=True)
+    level = models.PositiveSmallIntegerField(null=True, blank=True)
+    error = models.TextField(blank=True)
+    configuration = models.JSONField(default=dict)
+    turns = models.PositiveIntegerField(default=0)
+    tool_calls = models.PositiveIntegerField(default=0)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    lease_owner = models.CharField(max_length=100, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    stop_requested = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["status", "created_at"], name="run_queue")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["conversation"],
+                condition=Q(status="running", parent_run__isnull=True),
+                name="run_one_at_a_time_per_conversation",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    status__in=["completed", "failed", "cancelled", "interrupted"],
+                    finished_at__isnull=False,
+                )
+                & ~Q(stop_reason="")
+                | Q(status__in=["queued", "running"], finished_at__isnull=True),
+                name="run_finished_has_reason",
+            ),
+            models.CheckConstraint(
+                condition=Q(level__isnull=True) | Q(level__gte=1, level__lte=3),
+                name="run_level_1_to_3",
+            ),
+            models.CheckConstraint(
+                condition=Q(parent_run__isnull=True) | ~Q(parent_run=F("id")),
+                name="run_is_not_its_own_parent",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class MessageRole(models.TextChoices):
+    """Who speaks."""
+
+    SYSTEM = "system", "system"
+    USER = "user", "user"
+    ASSISTANT = "assistant", "assistant"
+    TOOL = "tool", "tool"
+
+
+class Message(models.Model):
+    """One message of a conversation's tree; the path from ``Conversation.leaf`` to the root is
+    shown.
+
+    ``tool_calls`` = ``[{"id", "name", "arguments", "key", "extra"}]`` on an assistant message, as
+    the model sent them. A tool message answers ``call_key`` and stores the outcome, never guessed
+    from text; ``details`` = ``{"server", "tool", "arguments", "chars", "error", "truncated",
+    "kept", "attempt", "structured"}``. ``level`` is the answer's level (1 to 3) on a run's final
+    message.
+    """
+
+    id = models.CharField(max_length=32, primary_key=True, default=new_id, editable=False)
+    conversation = models.ForeignKey(
+        Conversation, on_delete=models.CASCADE, related_name="messages"
+    )
+    parent = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="children"
+    )
+    run = models.ForeignKey(
+        Run, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages"
+    )
+    role = models.CharField(max_length=10, choices=MessageRole.choices)
+    content = models.JSONField(null=True)
+    tool_calls = models.JSONField(default=list, blank=True)
+    tool_call_id = models.TextField(blank=True)
+    call_key = models.CharField(max_length=100, blank=True)
+    outcome = models.CharField(max_length=20, blank=True)
+    duration_ms = models.FloatField(null=True, blank=True)
+    details = models.JSONField(default=dict, blank=True)
+    extra = models.JSONField(default=dict, blank=True)
+    provider = models.CharField(max_length=100, blank=True)
+    turn = models.CharField(max_length=10, blank=True)
+    level = models.PositiveSmallIntegerField(null=True, blank=True)
+    is_aborted = models.BooleanField(default=False)
+    is_waiting = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["conversation", "call_key"],
+                condition=~Q(call_key=""),
+                name="message_one_result_per_call",
+            ),
+            models.CheckConstraint(
+                condition=Q(role="tool") & ~Q(outcome="") | ~Q(role="tool") & Q(outcome=""),
+                name="message_tool_has_outcome",
+            ),
+            models.CheckConstraint(
+                condition=Q(parent__isnull=True) | ~Q(parent=F("id")),
+                name="message_is_not_its_own_parent",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role}: {str(self.content)[:60]}"
+
+
+class Attachment(models.Model):
+    """A picture or sound that a tool returned, kept apart from the message's text."""
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="attachments")
+    position = models.PositiveIntegerField()
+    kind = models.CharField(max_length=10)
+    mime_type = models.CharField(max_length=100, blank=True)
+    content = models.BinaryField()
+
+    class Meta:
+        ordering = ["message", "position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["message", "position"], name="attachment_position_unique"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.mime_type}"

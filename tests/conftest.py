@@ -1,0 +1,19 @@
+"""What all tests share: a database in a file of this test process, so that threads and child
+processes can open it too."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from django.db import connections
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Name the test database after this process: several test runs never meet in one database."""
+    test = connections["default"].settings_dict["TEST"]
+    if connections["default"].vendor == "sqlite":
+        test["NAME"] = str(tmp_path_factory.mktemp("database") / "toolloop.sqlite3")
+    else:
+        test["NAME"] = f"test_toolloop_{os.getpid()}"

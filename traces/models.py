@@ -1,0 +1,121 @@
+"""The record of runs as rows: one trace, its spans, and the payloads that spans refer to.
+
+Place in the house: ``traces``. Nothing here points into the tables of agents: runs, conversations
+and assistants are plain ids, so that a trace outlives what it tells about. Written by
+``traces.recorder``.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class SpanStatus(models.TextChoices):
+    """How far a span got. ``lost`` marks one whose process died before it could end."""
+
+    RUNNING = "running", "running"
+    OK = "ok", "ok"
+    ERROR = "error", "error"
+    CANCELLED = "cancelled", "cancelled"
+    LOST = "lost", "lost"
+
+
+class SpanKind(models.TextChoices):
+    """What a span is the time of."""
+
+    AGENT = "agent", "run of an assistant"
+    TURN = "turn", "turn"
+    MODEL = "model", "model request"
+    RETRY = "retry", "parameter retry"
+    TOOL_CALL = "tool_call", "tool call"
+    HOOK = "hook", "hook"
+    FALLBACK = "fallback", "fallback"
+    POLICY = "policy", "catalog and policy"
+    COMPACTION = "compaction", "compaction"
+
+
+class Trace(models.Model):
+    """A root run with its child runs. Times are nanoseconds since 1970; ``end_ns`` is null until it
+    ends.
+
+    ``status`` is the run's status (``running``, ``completed``, ``failed`` ...), ``message`` the
+    start of the user's message.
+    """
+
+    id = models.CharField(max_length=32, primary_key=True)
+    run = models.CharField(max_length=32, db_index=True)
+    conversation = models.CharField(max_length=32, blank=True, db_index=True)
+    assistant = models.CharField(max_length=100, blank=True)
+    assistant_name = models.CharField(max_length=200, blank=True)
+    user = models.CharField(max_length=100, blank=True, db_index=True)
+    message = models.CharField(max_length=300, blank=True)
+    status = models.CharField(max_length=12, default="running")
+    stop_reason = models.CharField(max_length=20, blank=True)
+    level = models.PositiveSmallIntegerField(null=True, blank=True)
+    turns = models.PositiveIntegerField(default=0)
+    tool_calls = models.PositiveIntegerField(default=0)
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    start_ns = models.BigIntegerField()
+    end_ns = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-start_ns"]
+        indexes = [models.Index(fields=["-start_ns"], name="trace_newest_first")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(end_ns__isnull=True, status="running")
+                | Q(end_ns__isnull=False) & ~Q(status="running"),
+                name="trace_ended_has_status",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class Span(models.Model):
+    """A timed step. ``parent`` is a span id, ``""`` at the root; ``position`` counts within the
+    trace.
+
+    ``run`` is the run that it belongs to, ``turn`` is ``"0"``, ``"1"`` ... or ``"F"``, ``""``
+    outside of turns. Large attributes are hashes of blobs (``traces.attributes``).
+    """
+
+    id = models.CharField(max_length=16, primary_key=True)
+    trace = models.ForeignKey(Trace, on_delete=models.CASCADE, related_name="spans")
+    parent = models.CharField(max_length=16, blank=True)
+    run = models.CharField(max_length=32, db_index=True)
+    position = models.PositiveIntegerField()
+    kind = models.CharField(max_length=12, choices=SpanKind.choices)
+    name = models.CharField(max_length=300)
+    turn = models.CharField(max_length=10, blank=True)
+    status = models.CharField(max_length=10, choices=SpanStatus.choices, default=SpanStatus.RUNNING)
+    start_ns = models.BigIntegerField()
+    end_ns = models.BigIntegerField(null=True, blank=True)
+    attributes = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["trace", "position", "id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(end_ns__isnull=True, status="running")
+                | Q(end_ns__isnull=False) & ~Q(status="running"),
+                name="span_ended_has_status",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+class Blob(models.Model):
+    """A payload, stored once: the zlib-compressed JSON text under the SHA-256 of that text."""
+
+    sha256 = models.CharField(max_length=64, primary_key=True)
+    content = models.BinaryField()
+    size = models.PositiveBigIntegerField()
+
+    def __str__(self) -> str:
+        return self.sha256
