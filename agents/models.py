@@ -268,7 +268,7 @@ class Assistant(models.Model):
 
 
 class AssistantServer(models.Model):
-    """A server of an assistant, in order, and its whitelist (``null`` = all tools, ``[]`` = none)."""
+    """A server of an assistant, in order, with the whitelist (``null`` = all, ``[]`` = no tool)."""
 
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="server_links")
     server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="assistant_links")
