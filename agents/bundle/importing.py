@@ -1,0 +1,202 @@
+"""Writes a valid bundle into the database, all or nothing.
+
+Place in the house: ``agents.bundle``. The command and the admin call ``import_bundle``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+
+from django.db import models, transaction
+
+from agents.bundle.entries import AssistantEntry, Bundle, KnownNames, ProviderEntry, ServerEntry
+from agents.bundle.parsing import parse_bundle
+from agents.bundle.report import Finding, Report
+from agents.bundle.validation import validate_bundle
+from agents.models import (
+    Assistant,
+    AssistantServer,
+    GlobalPrompt,
+    Provider,
+    Server,
+    Tool,
+    ToolSample,
+    TrustedName,
+)
+
+TRUST_SOURCE = "bundle"
+
+CREATED, UPDATED, UNCHANGED = "created", "updated", "unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOutcome:
+    """What became of a bundle. With faults nothing was written.
+
+    ``counts`` = ``{"providers": {"created": 1, "updated": 0, "unchanged": 0}, ...}``.
+    """
+
+    faults: tuple[Finding, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def summary(self) -> str:
+        """One line: what was created and updated."""
+        parts = [
+            f"{count} {kind if count != 1 else kind.removesuffix('s')} {what}"
+            for kind, counts in self.counts.items()
+            for what, count in counts.items()
+            if count
+        ]
+        return ", ".join(parts) or "nothing to import"
+
+
+def import_bundle(text: str, *, name: str = "") -> ImportOutcome:
+    """Judge a bundle's text and, if there is no fault, write it in one transaction.
+
+    ``name`` is the file's: its ending tells JSON from YAML. Raises ``BundleUnreadable``.
+    """
+    report = Report()
+    value = parse_bundle(text, report, name=name)
+    with transaction.atomic():
+        bundle = validate_bundle(value, known_names(), report)
+        counts = {} if report.faults else _write_bundle(bundle)
+    return ImportOutcome(
+        faults=tuple(report.faults), warnings=tuple(report.warnings), counts=counts
+    )
+
+
+def known_names() -> KnownNames:
+    """What the database has, for the references of a bundle."""
+    tools: dict[str, set[str]] = {}
+    listed = Tool.objects.filter(vanished_at__isnull=True)
+    for server_id, tool in listed.values_list("server__server_id", "name"):
+        tools.setdefault(server_id, set()).add(tool)
+    servers = Server.objects.values_list("server_id", "checked_at")
+    return KnownNames(
+        providers=frozenset(Provider.objects.values_list("provider_id", flat=True)),
+        assistants=frozenset(Assistant.objects.values_list("assistant_id", flat=True)),
+        tools={
+            server_id: frozenset(tools.get(server_id, ()))
+            if checked_at or server_id in tools
+            else None
+            for server_id, checked_at in servers
+        },
+    )
+
+
+def _write_bundle(bundle: Bundle) -> dict[str, dict[str, int]]:
+    counts = {
+        "providers": Counter(_write_provider(entry) for entry in bundle.providers),
+        "servers": Counter(_write_server(entry) for entry in bundle.servers),
+    }
+    changes = {entry.assistant_id: _write_assistant(entry) for entry in bundle.assistants}
+    for entry in bundle.assistants:
+        if _link_assistant(entry) and changes[entry.assistant_id] == UNCHANGED:
+            changes[entry.assistant_id] = UPDATED
+    counts["assistants"] = Counter(changes.values())
+    if bundle.global_prompts is not None:
+        counts["global prompts"] = Counter(_write_global_prompts(bundle.global_prompts))
+    for kind, value in bundle.trusted:
+        TrustedName.objects.get_or_create(kind=kind, value=value, defaults={"source": TRUST_SOURCE})
+    order = (CREATED, UPDATED, UNCHANGED)
+    return {kind: {what: count[what] for what in order} for kind, count in counts.items()}
+
+
+def _write_provider(entry: ProviderEntry) -> str:
+    row = Provider.objects.filter(provider_id=entry.provider_id).first()
+    return _save(row, Provider(provider_id=entry.provider_id), entry.fields)
+
+
+def _write_server(entry: ServerEntry) -> str:
+    row = Server.objects.filter(server_id=entry.server_id).first()
+    fresh = Server(server_id=entry.server_id)
+    change = _save(row, fresh, entry.fields)
+    server = row or fresh
+    names = ("tool", "position", "name", "description", "input", "output")
+    wanted = [tuple(getattr(sample, name) for name in names) for sample in entry.samples]
+    stored = list(server.samples.order_by("id").values_list(*names))
+    if not _differs(stored, wanted):
+        return change
+    server.samples.all().delete()
+    ToolSample.objects.bulk_create(
+        ToolSample(server=server, **dict(zip(names, values, strict=True))) for values in wanted
+    )
+    return UPDATED if change == UNCHANGED else change
+
+
+def _write_assistant(entry: AssistantEntry) -> str:
+    row = Assistant.objects.filter(assistant_id=entry.assistant_id).first()
+    fresh = Assistant(assistant_id=entry.assistant_id, is_system=entry.is_system)
+    fields = {**entry.fields, "provider": _provider(entry.provider)}
+    if not entry.is_system:
+        fields["fallback_provider"] = _provider(entry.fallback_provider)
+    return _save(row, fresh, fields)
+
+
+def _link_assistant(entry: AssistantEntry) -> bool:
+    """Set what points to other items, which all exist by now; tells whether anything changed."""
+    if entry.is_system:
+        return False
+    row = Assistant.objects.get(assistant_id=entry.assistant_id)
+    other = Assistant.objects.filter(assistant_id=entry.fallback_assistant).first()
+    is_changed = row.fallback_assistant != other
+    if is_changed:
+        row.fallback_assistant = other
+        row.save(update_fields=["fallback_assistant"])
+    wanted = [
+        (choice.server_id, position, None if choice.tools is None else list(choice.tools))
+        for position, choice in enumerate(entry.servers)
+    ]
+    stored = row.server_links.values_list("server__server_id", "position", "allowed_tools")
+    if list(stored.order_by("position")) == wanted:
+        return is_changed
+    row.server_links.all().delete()
+    servers = {server.server_id: server for server in Server.objects.all()}
+    AssistantServer.objects.bulk_create(
+        AssistantServer(
+            assistant=row, server=servers[server_id], position=position, allowed_tools=tools
+        )
+        for server_id, position, tools in wanted
+    )
+    return True
+
+
+def _write_global_prompts(prompts: tuple[dict[str, object], ...]) -> list[str]:
+    wanted = [(prompt["role"], prompt["content"]) for prompt in prompts]
+    if list(GlobalPrompt.objects.order_by("position").values_list("role", "content")) == wanted:
+        return [UNCHANGED] * len(wanted)
+    GlobalPrompt.objects.all().delete()
+    GlobalPrompt.objects.bulk_create(
+        GlobalPrompt(position=position, role=role, content=content)
+        for position, (role, content) in enumerate(wanted)
+    )
+    return [UPDATED] * len(wanted)
+
+
+def _provider(provider_id: str) -> Provider | None:
+    return Provider.objects.get(provider_id=provider_id) if provider_id else None
+
+
+def _save(row: models.Model | None, fresh: models.Model, fields: dict[str, object]) -> str:
+    """Give a row, or a fresh one, these values and save it if that changes anything."""
+    target = row or fresh
+    changed = [name for name, value in fields.items() if _differs(getattr(target, name), value)]
+    if row is not None and not changed:
+        return UNCHANGED
+    for name, value in fields.items():
+        setattr(target, name, value)
+    if row is None:
+        target.save(force_insert=True)
+        return CREATED
+    target.save(update_fields=changed)
+    return UPDATED
+
+
+def _differs(stored: object, wanted: object) -> bool:
+    """Whether two values differ as JSON; for Python true equals 1."""
+    if isinstance(wanted, (dict, list)):
+        return json.dumps(stored, sort_keys=True) != json.dumps(wanted, sort_keys=True)
+    return stored != wanted
