@@ -74,15 +74,13 @@ def known_names() -> KnownNames:
     listed = Tool.objects.filter(vanished_at__isnull=True)
     for server_id, tool in listed.values_list("server__server_id", "name"):
         tools.setdefault(server_id, set()).add(tool)
-    servers = Server.objects.values_list("server_id", "checked_at")
+    servers = Server.objects.values_list("server_id", "protocol")
     return KnownNames(
         providers=frozenset(Provider.objects.values_list("provider_id", flat=True)),
         assistants=frozenset(Assistant.objects.values_list("assistant_id", flat=True)),
         tools={
-            server_id: frozenset(tools.get(server_id, ()))
-            if checked_at or server_id in tools
-            else None
-            for server_id, checked_at in servers
+            server_id: frozenset(tools.get(server_id, ())) if protocol else None
+            for server_id, protocol in servers
         },
     )
 

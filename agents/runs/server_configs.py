@@ -1,0 +1,38 @@
+"""From the row of a server to what the MCP client needs.
+
+Place in the house: ``agents.runs``, where the database meets the core. ``$ENV`` names stay names
+here; the client fills them in at connecting.
+"""
+
+from __future__ import annotations
+
+from agents.loop.interfaces import Sample, ToolLimits
+from agents.mcp_client.config import ServerConfig
+from agents.models import Server
+
+
+def server_config(server: Server) -> ServerConfig:
+    """The configuration of one server with its samples; prefetch ``samples`` for many servers."""
+    samples: dict[str, tuple[Sample, ...]] = {}
+    for row in server.samples.all():
+        sample = Sample(
+            name=row.name, description=row.description, input=row.input, output=row.output
+        )
+        samples[row.tool] = (*samples.get(row.tool, ()), sample)
+    return ServerConfig(
+        server_id=server.server_id,
+        transport=server.transport,
+        command=server.command,
+        args=tuple(server.args),
+        env=dict(server.env),
+        cwd=server.cwd or None,
+        url=server.url,
+        headers=dict(server.headers),
+        module=server.module,
+        limits=ToolLimits(
+            idle_seconds=server.tool_timeout_seconds,
+            hard_seconds=server.tool_max_seconds,
+            parallel_calls=server.parallel_calls,
+        ),
+        samples=samples,
+    )

@@ -1,0 +1,128 @@
+"""Stores what servers listed: one row per tool, with a hash of its definition.
+
+Place in the house: ``agents.runs``. Plain synchronous functions; async callers wrap them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.loop.interfaces import ServerListing, ToolSpec
+from agents.loop.messages import JsonObject, JsonValue
+from agents.models import Server, Tool
+
+SEEN_AGAIN_AFTER = timedelta(minutes=1)
+"""An unchanged listing is written again only after this time, so that runs stay cheap."""
+
+_MAX_NAME = 500
+
+
+def store_listing(server: Server, listing: ServerListing, *, now: datetime | None = None) -> bool:
+    """Make the rows of a server's tools equal to its listing; tells whether anything was written.
+
+    A tool that is not listed any more keeps its row with ``vanished_at``. Of a name that is listed
+    twice the first counts. One transaction; a single query when nothing changed.
+    """
+    moment = now or timezone.now()
+    wanted = _wanted_tools(listing)
+    stored = {tool.name: tool for tool in Tool.objects.filter(server=server)}
+    present = {name for name, tool in stored.items() if tool.vanished_at is None}
+    is_same = present == wanted.keys() and all(
+        stored[name].definition_hash == tool.definition_hash
+        and stored[name].position == tool.position
+        for name, tool in wanted.items()
+    )
+    is_recent = server.checked_at is not None and moment - server.checked_at < SEEN_AGAIN_AFTER
+    if is_same and is_recent and not server.last_error and server.protocol == listing.protocol:
+        return False
+    with transaction.atomic():
+        _write_tools(server, wanted, stored, moment)
+        server.protocol, server.last_error, server.checked_at = listing.protocol[:40], "", moment
+        server.save(update_fields=["protocol", "last_error", "checked_at"])
+    return True
+
+
+def store_failure(server: Server, error: str, *, now: datetime | None = None) -> None:
+    """Note that a server did not answer; its known tools stay as they are."""
+    server.last_error, server.checked_at = _storable(error), now or timezone.now()
+    server.save(update_fields=["last_error", "checked_at"])
+
+
+def definition_of(spec: ToolSpec) -> JsonObject:
+    """The parts of a tool that a person would have approved, as JSON."""
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "description": spec.description,
+        "input_schema": spec.input_schema,
+        "output_schema": spec.output_schema,
+        "annotations": spec.annotations,
+    }
+
+
+def definition_hash(spec: ToolSpec) -> str:
+    """The SHA-256 of a tool's definition, the same for the same definition."""
+    text = json.dumps(definition_of(spec), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _wanted_tools(listing: ServerListing) -> dict[str, Tool]:
+    """Unsaved rows by name, in the listing's order."""
+    rows: dict[str, Tool] = {}
+    for spec in listing.tools:
+        name = _storable(spec.name)
+        if name in rows or not 0 < len(name) <= _MAX_NAME:
+            continue
+        rows[name] = Tool(
+            name=name,
+            position=len(rows),
+            title=_storable(spec.title)[:500],
+            description=_storable(spec.description),
+            input_schema=_storable_json(spec.input_schema),
+            output_schema=_storable_json(spec.output_schema),
+            annotations=_storable_json(spec.annotations),
+            definition_hash=definition_hash(spec),
+        )
+    return rows
+
+
+def _write_tools(
+    server: Server, wanted: dict[str, Tool], stored: dict[str, Tool], moment: datetime
+) -> None:
+    rows = []
+    for name, tool in wanted.items():
+        tool.server = server
+        tool.first_seen = stored[name].first_seen if name in stored else moment
+        tool.last_seen = moment
+        rows.append(tool)
+    Tool.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["server", "name"],
+        update_fields=[
+            "position", "title", "description", "input_schema", "output_schema", "annotations",
+            "definition_hash", "last_seen", "vanished_at",
+        ],
+    )  # fmt: skip
+    gone = Tool.objects.filter(server=server, vanished_at__isnull=True).exclude(name__in=wanted)
+    gone.update(vanished_at=moment)
+
+
+def _storable(text: str) -> str:
+    """Text without what a database refuses: NUL and half characters."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _storable_json(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return _storable(value)
+    if isinstance(value, list):
+        return [_storable_json(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable_json(item) for key, item in value.items()}
+    return value
