@@ -37,8 +37,7 @@ _HOST_AND_PORT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """Every setting of the environment, checked. Lists are tuples; unset URLs and keys are ``""``.
-    """
+    """Every setting of the environment, checked. Unset URLs and keys are ``""``."""
 
     secret_key: str
     debug: bool

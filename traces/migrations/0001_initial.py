@@ -5,66 +5,124 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Blob',
+            name="Blob",
             fields=[
-                ('sha256', models.CharField(max_length=64, primary_key=True, serialize=False)),
-                ('content', models.BinaryField()),
-                ('size', models.PositiveBigIntegerField()),
+                ("sha256", models.CharField(max_length=64, primary_key=True, serialize=False)),
+                ("content", models.BinaryField()),
+                ("size", models.PositiveBigIntegerField()),
             ],
         ),
         migrations.CreateModel(
-            name='Trace',
+            name="Trace",
             fields=[
-                ('id', models.CharField(max_length=32, primary_key=True, serialize=False)),
-                ('run', models.CharField(db_index=True, max_length=32)),
-                ('conversation', models.CharField(blank=True, db_index=True, max_length=32)),
-                ('assistant', models.CharField(blank=True, max_length=100)),
-                ('assistant_name', models.CharField(blank=True, max_length=200)),
-                ('user', models.CharField(blank=True, db_index=True, max_length=100)),
-                ('message', models.CharField(blank=True, max_length=300)),
-                ('status', models.CharField(default='running', max_length=12)),
-                ('stop_reason', models.CharField(blank=True, max_length=20)),
-                ('level', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('turns', models.PositiveIntegerField(default=0)),
-                ('tool_calls', models.PositiveIntegerField(default=0)),
-                ('input_tokens', models.PositiveBigIntegerField(default=0)),
-                ('output_tokens', models.PositiveBigIntegerField(default=0)),
-                ('start_ns', models.BigIntegerField()),
-                ('end_ns', models.BigIntegerField(blank=True, null=True)),
+                ("id", models.CharField(max_length=32, primary_key=True, serialize=False)),
+                ("run", models.CharField(db_index=True, max_length=32)),
+                ("conversation", models.CharField(blank=True, db_index=True, max_length=32)),
+                ("assistant", models.CharField(blank=True, max_length=100)),
+                ("assistant_name", models.CharField(blank=True, max_length=200)),
+                ("user", models.CharField(blank=True, db_index=True, max_length=100)),
+                ("message", models.CharField(blank=True, max_length=300)),
+                ("status", models.CharField(default="running", max_length=12)),
+                ("stop_reason", models.CharField(blank=True, max_length=20)),
+                ("level", models.PositiveSmallIntegerField(blank=True, null=True)),
+                ("turns", models.PositiveIntegerField(default=0)),
+                ("tool_calls", models.PositiveIntegerField(default=0)),
+                ("input_tokens", models.PositiveBigIntegerField(default=0)),
+                ("output_tokens", models.PositiveBigIntegerField(default=0)),
+                ("start_ns", models.BigIntegerField()),
+                ("end_ns", models.BigIntegerField(blank=True, null=True)),
             ],
             options={
-                'ordering': ['-start_ns'],
-                'indexes': [models.Index(fields=['-start_ns'], name='trace_newest_first')],
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('end_ns__isnull', True), ('status', 'running')), models.Q(('end_ns__isnull', False), models.Q(('status', 'running'), _negated=True)), _connector='OR'), name='trace_ended_has_status')],
+                "ordering": ["-start_ns"],
+                "indexes": [models.Index(fields=["-start_ns"], name="trace_newest_first")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("end_ns__isnull", True), ("status", "running")),
+                            models.Q(
+                                ("end_ns__isnull", False),
+                                models.Q(("status", "running"), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="trace_ended_has_status",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Span',
+            name="Span",
             fields=[
-                ('id', models.CharField(max_length=16, primary_key=True, serialize=False)),
-                ('parent', models.CharField(blank=True, max_length=16)),
-                ('run', models.CharField(db_index=True, max_length=32)),
-                ('position', models.PositiveIntegerField()),
-                ('kind', models.CharField(choices=[('agent', 'run of an assistant'), ('turn', 'turn'), ('model', 'model request'), ('retry', 'parameter retry'), ('tool_call', 'tool call'), ('hook', 'hook'), ('fallback', 'fallback'), ('policy', 'catalog and policy'), ('compaction', 'compaction')], max_length=12)),
-                ('name', models.CharField(max_length=300)),
-                ('turn', models.CharField(blank=True, max_length=10)),
-                ('status', models.CharField(choices=[('running', 'running'), ('ok', 'ok'), ('error', 'error'), ('cancelled', 'cancelled'), ('lost', 'lost')], default='running', max_length=10)),
-                ('start_ns', models.BigIntegerField()),
-                ('end_ns', models.BigIntegerField(blank=True, null=True)),
-                ('attributes', models.JSONField(default=dict)),
-                ('trace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='spans', to='traces.trace')),
+                ("id", models.CharField(max_length=16, primary_key=True, serialize=False)),
+                ("parent", models.CharField(blank=True, max_length=16)),
+                ("run", models.CharField(db_index=True, max_length=32)),
+                ("position", models.PositiveIntegerField()),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("agent", "run of an assistant"),
+                            ("turn", "turn"),
+                            ("model", "model request"),
+                            ("retry", "parameter retry"),
+                            ("tool_call", "tool call"),
+                            ("hook", "hook"),
+                            ("fallback", "fallback"),
+                            ("policy", "catalog and policy"),
+                            ("compaction", "compaction"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("name", models.CharField(max_length=300)),
+                ("turn", models.CharField(blank=True, max_length=10)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("running", "running"),
+                            ("ok", "ok"),
+                            ("error", "error"),
+                            ("cancelled", "cancelled"),
+                            ("lost", "lost"),
+                        ],
+                        default="running",
+                        max_length=10,
+                    ),
+                ),
+                ("start_ns", models.BigIntegerField()),
+                ("end_ns", models.BigIntegerField(blank=True, null=True)),
+                ("attributes", models.JSONField(default=dict)),
+                (
+                    "trace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="spans",
+                        to="traces.trace",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['trace', 'position', 'id'],
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('end_ns__isnull', True), ('status', 'running')), models.Q(('end_ns__isnull', False), models.Q(('status', 'running'), _negated=True)), _connector='OR'), name='span_ended_has_status')],
+                "ordering": ["trace", "position", "id"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("end_ns__isnull", True), ("status", "running")),
+                            models.Q(
+                                ("end_ns__isnull", False),
+                                models.Q(("status", "running"), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="span_ended_has_status",
+                    )
+                ],
             },
         ),
     ]

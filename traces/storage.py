@@ -1,0 +1,187 @@
+"""Writes changes of spans and traces into the database.
+
+Place in the house: ``traces``; called by ``recorder`` in the thread of the database. Everything of
+one call goes into one transaction. A span is inserted or brought up to date by one statement for
+all of them, a payload is stored once under the SHA-256 of its redacted JSON text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import time
+import zlib
+from collections.abc import Iterable, Sequence
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.module_loading import import_string
+
+from traces.attributes import PAYLOADS
+from traces.models import Blob, Span, SpanStatus, Trace
+from traces.records import Payload, RunLost, SpanRecord, TraceRecord
+from traces.redaction import Redactor, registered_secrets
+
+SECRETS_FRESH_SECONDS = 30.0
+MAX_KNOWN_BLOBS = 20_000
+MAX_REMEMBERED = 5_000
+
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+
+_SPAN_UPDATES = ["parent", "name", "turn", "status", "end_ns", "attributes"]
+_TRACE_UPDATES = [
+    "status", "stop_reason", "level", "turns", "tool_calls", "input_tokens", "output_tokens",
+    "end_ns",
+]  # fmt: skip
+
+
+class TraceStorage:
+    """The writing side of traces, for one process. Not for use by two threads at once."""
+
+    def __init__(self) -> None:
+        self._known_blobs: dict[str, None] = {}
+        self._hashes: dict[int, tuple[object, str]] = {}
+        self._redactor = Redactor()
+        self._secrets: frozenset[str] = frozenset()
+        self._configured_secrets: frozenset[str] = frozenset()
+        self._asked_at = -SECRETS_FRESH_SECONDS
+
+    def write(
+        self,
+        spans: Sequence[SpanRecord],
+        traces: Sequence[TraceRecord],
+        lost_runs: Sequence[RunLost],
+    ) -> None:
+        """Store the newest states, all or none of them. Raises what the database raises."""
+        self._refresh_secrets()
+        new_blobs: dict[str, Blob] = {}
+        span_rows = [self._span_row(span, new_blobs) for span in spans]
+        trace_rows = [self._trace_row(trace) for trace in traces]
+        with transaction.atomic():
+            Blob.objects.bulk_create(new_blobs.values(), ignore_conflicts=True)
+            Trace.objects.bulk_create(
+                trace_rows,
+                update_conflicts=True,
+                unique_fields=["id"],
+                update_fields=_TRACE_UPDATES,
+            )
+            Span.objects.bulk_create(
+                span_rows,
+                update_conflicts=True,
+                unique_fields=["id"],
+                update_fields=_SPAN_UPDATES,
+            )
+            for run in lost_runs:
+                _mark_lost(run)
+        self._known_blobs.update(dict.fromkeys(new_blobs))
+        while len(self._known_blobs) > MAX_KNOWN_BLOBS:
+            del self._known_blobs[next(iter(self._known_blobs))]
+
+    def forget_payloads(self) -> None:
+        """Let go of remembered values; called when no run is in memory."""
+        self._hashes.clear()
+
+    def _refresh_secrets(self) -> None:
+        now = time.monotonic()
+        path = getattr(settings, "TOOLLOOP_TRACE_SECRETS", "")
+        if path and now - self._asked_at >= SECRETS_FRESH_SECONDS:
+            self._asked_at = now
+            self._configured_secrets = frozenset(import_string(path)())
+        secrets = registered_secrets() | self._configured_secrets
+        if secrets != self._secrets:
+            self._secrets, self._redactor = secrets, Redactor(secrets)
+            self._hashes.clear()
+
+    def _trace_row(self, trace: TraceRecord) -> Trace:
+        names = ("message", "assistant_name")
+        texts = {name: str(self._redacted(getattr(trace, name)))[:200] for name in names}
+        fields: dict[str, object] = {name: getattr(trace, name) for name in TraceRecord.__slots__}
+        return Trace(**{**fields, **texts})
+
+    def _span_row(self, span: SpanRecord, new_blobs: dict[str, Blob]) -> Span:
+        payloads: dict[str, object] = {}
+        plain: dict[str, object] = {}
+        for name, value in span.attributes.items():
+            if isinstance(value, Payload):
+                payloads[name] = self._hash(value.value, new_blobs)
+            elif isinstance(value, tuple) and name in PAYLOADS:
+                payloads[name] = [self._hash(item.value, new_blobs) for item in value]
+            else:
+                plain[name] = value
+        return Span(
+            id=span.id, trace_id=span.trace, parent=span.parent, run=span.run,
+            position=span.position, kind=span.kind, name=str(self._redacted(span.name))[:300],
+            turn=span.turn, status=span.status, start_ns=span.start_ns, end_ns=span.end_ns,
+            attributes={**self._redacted(plain), **payloads},
+        )  # fmt: skip
+
+    def _redacted(self, value: object) -> object:
+        return json.loads(self._redactor.redact(_json_text(value)))
+
+    def _hash(self, value: object, new_blobs: dict[str, Blob]) -> str:
+        """The hash of a payload; it joins ``new_blobs`` unless it is known to be stored."""
+        remembered = self._hashes.get(id(value))
+        if remembered is not None:
+            digest = remembered[1]
+            if digest in self._known_blobs or digest in new_blobs:
+                return digest
+        content = self._redactor.redact(_json_text(value)).encode()
+        digest = hashlib.sha256(content).hexdigest()
+        if isinstance(value, dict):
+            self._remember(value, digest)
+        if digest not in self._known_blobs and digest not in new_blobs:
+            packed = zlib.compress(content, 6)
+            new_blobs[digest] = Blob(sha256=digest, content=packed, size=len(content))
+        return digest
+
+    def _remember(self, value: object, digest: str) -> None:
+        """Hold the value together with its hash: its ``id()`` is then nobody else's."""
+        self._hashes[id(value)] = (value, digest)
+        if len(self._hashes) > MAX_REMEMBERED:
+            del self._hashes[next(iter(self._hashes))]
+
+
+def blob_value(blob: Blob) -> object:
+    """The JSON value of a stored payload."""
+    return json.loads(zlib.decompress(bytes(blob.content)))
+
+
+def load_payloads(hashes: Iterable[str]) -> dict[str, object]:
+    """The values of many payloads by hash; those that are not stored any more are left out."""
+    blobs = Blob.objects.in_bulk(list(dict.fromkeys(hashes)))
+    return {digest: blob_value(blob) for digest, blob in blobs.items()}
+
+
+def _json_text(value: object) -> str:
+    """JSON of a value; NUL and half characters, which databases refuse, are replaced."""
+    try:
+        text = json.dumps(
+            value, ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False
+        )
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), default=str)
+    if "\\u0000" in text:
+        text = _NUL.sub("\\1\ufffd", text)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _finite(value: object) -> object:
+    """The value with NaN and infinity, which JSON does not know, as text."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return value
+
+
+def _mark_lost(run: RunLost) -> None:
+    """Close what a dead process left open of a run, and the trace if the run was its root."""
+    spans = Span.objects.filter(run=run.run, end_ns__isnull=True)
+    spans.update(status=SpanStatus.LOST, end_ns=run.at_ns)
+    Trace.objects.filter(run=run.run, end_ns__isnull=True).update(
+        status=run.status, stop_reason=run.stop_reason, level=run.level, end_ns=run.at_ns
+    )
