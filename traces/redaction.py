@@ -34,7 +34,7 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("://", r"(?<=://)[^\s/@\"\\:]+:[^\s/@\"\\]+(?=@)"),
     )
 )
-"""Shapes of well-known keys, each with a text that must be there for it: looking for that is cheap."""
+"""Shapes of well-known keys, each with a text that it must hold: looking for that is cheap."""
 
 _NAMED = re.compile(
     r'((?:\\*")(?:proxy-authorization|authorization|set-cookie|cookie|x-api-key|api[-_]?key'

@@ -1,0 +1,29 @@
+# Toolloop. `make test` runs everything that can run on this machine.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TEST_STAMP := $(VENV)/.installed-for-tests
+
+.PHONY: test lint format clean
+
+test: lint
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(TEST_STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(TEST_STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(TEST_STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache
