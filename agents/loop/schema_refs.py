@@ -93,7 +93,7 @@ def _own_id(schema: JsonObject) -> str:
 
 
 def _walk(root: JsonObject, home: JsonObject) -> Iterator[tuple[JsonObject, JsonObject]]:
-    """Every subschema with the resource it is in: the document, or a schema with its own ``$id``."""
+    """Every subschema with its resource: the document, or a schema with its own ``$id``."""
     waiting: list[tuple[JsonValue, JsonObject]] = [(root, home)]
     while waiting:
         value, home = waiting.pop()
