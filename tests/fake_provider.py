@@ -20,13 +20,13 @@ A script is a list of steps, one per chat request; the last one repeats. It may 
     slow([{...}, ...], gate)            sends the first chunk, the others when the ``Event`` is set
 
 ``strict`` (default): a badly paired history gets a 400, as from OpenAI, and is kept in ``faults``;
-leaving the block then raises ``AssertionError``, so that every test which uses this provider catches
+leaving the block then raises ``AssertionError``, so that every test with this provider catches
 pairing faults (``expect_faults=True`` turns that off). Further refusals: ``system_first_only``,
 ``tool_call_id_pattern``, ``known_models`` (404), ``key`` (401). ``GET /v1/models`` lists models.
 
-Tests wait with ``provider.wait_for(lambda: provider.disconnects == 1)`` (in a thread when the test is
-async: ``await asyncio.to_thread(provider.wait_for, ...)``). As a program, for a JSON list of steps
-(``{"text": ..}``, ``{"calls": [{"id", "name", "arguments"}]}``, ``{"chunks": [..]}``,
+Tests wait with ``provider.wait_for(lambda: provider.disconnects == 1)`` (in a thread where the test
+is async: ``await asyncio.to_thread(provider.wait_for, ...)``). As a program, for a JSON list of
+steps (``{"text": ..}``, ``{"calls": [{"id", "name", "arguments"}]}``, ``{"chunks": [..]}``,
 ``{"error": {"status", "body"}}``, ``{"broken": [..]}``, ``{"hang": true}``):
 
     python tests/fake_provider.py --port 0 --script steps.json

@@ -1,0 +1,1 @@
+"""Providers of models; the only place that imports ``openai``, and late: it takes a second."""

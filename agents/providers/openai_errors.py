@@ -1,0 +1,240 @@
+"""What an ``openai`` exception means for a run: one clear line, a hint, the provider's own words.
+
+Place in the house: ``agents.providers``. Never shows a key.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+import httpx2
+import openai
+
+from agents.loop.errors import (
+    ContextTooLong,
+    ModelError,
+    ModelKeyRefused,
+    ModelNotFound,
+    ModelOverloaded,
+    ModelRefused,
+    ModelUnreachable,
+)
+from agents.loop.messages import JsonObject, JsonValue
+from agents.providers.context_length import is_context_error
+
+_DETAIL_CHARS = 2000
+_LINE_CHARS = 300
+_SECRET_CHARS = 6
+"""A shorter key is a placeholder; taking it out would only garble the text."""
+_MAX_RETRY_AFTER_SECONDS = 3600.0
+_OVERLOADED = frozenset({408, 409, 429})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Whom was asked: for messages, and the key that no message may show."""
+
+    base_url: str
+    model: str = ""
+    key: str = ""
+    timeout_seconds: float = 60.0
+
+    @property
+    def name(self) -> str:
+        """The address without credentials and query."""
+        parts = urlsplit(self.base_url)
+        host = parts.netloc.rpartition("@")[2]
+        return f"{parts.scheme}://{host}{parts.path}".rstrip("/")
+
+    def clean(self, text: str, limit: int = _DETAIL_CHARS) -> str:
+        """The text without the key, without markup, on one line where it was HTML, and cut."""
+        if len(self.key) >= _SECRET_CHARS:
+            text = text.replace(self.key, "[key]")
+        if re.match(r"\s*<(?:!doctype|html|head|body|\?xml)", text, re.IGNORECASE):
+            text = re.sub(r"(?is)<(script|style).*?</\1>|<[^>]*>", " ", text)
+            text = re.sub(r"\s+", " ", text).strip()
+        return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def explain_error(error: openai.OpenAIError, endpoint: Endpoint) -> ModelError:
+    """The error of the loop for an exception of the SDK."""
+    if isinstance(error, openai.APIStatusError):
+        return _explain_status(error, endpoint)
+    if isinstance(error, openai.APITimeoutError):
+        return timed_out(endpoint)
+    if isinstance(error, openai.APIConnectionError):
+        cause = error.__cause__ or error
+        if isinstance(cause, (httpx2.RemoteProtocolError, httpx2.ReadError)):
+            return broken_off(endpoint, detail=str(cause))
+        return unreachable(cause, endpoint)
+    return ModelRefused(
+        f"The provider at {endpoint.name} could not be asked.",
+        hint="See the detail in the trace.",
+        detail=endpoint.clean(str(error)),
+    )
+
+
+def explain_stream_error(error: JsonObject, endpoint: Endpoint) -> ModelError:
+    """The error of the loop for an error that came inside a stream."""
+    code = error.get("code") or error.get("type")
+    line = endpoint.clean(_own_message(error) or "no reason given", _LINE_CHARS)
+    kind = ContextTooLong if is_context_error(error, None) else ModelOverloaded
+    return kind(
+        f"The provider at {endpoint.name} broke off its answer: {line}",
+        hint=_CONTEXT_HINT if kind is ContextTooLong else "Try again, or use another model.",
+        detail=endpoint.clean(_written(error)),
+        code=str(code or ""),
+    )
+
+
+def unreachable(cause: BaseException, endpoint: Endpoint) -> ModelUnreachable:
+    """The error for a connection that failed."""
+    reason = endpoint.clean(str(cause) or type(cause).__name__, _LINE_CHARS)
+    return ModelUnreachable(
+        f"The provider at {endpoint.name} cannot be reached: {reason}",
+        hint=f"Is the server running, and is {endpoint.name} the right address?",
+        detail=endpoint.clean(f"{type(cause).__name__}: {cause}"),
+    )
+
+
+def timed_out(endpoint: Endpoint) -> ModelUnreachable:
+    """The error for a provider that said nothing in time."""
+    return ModelUnreachable(
+        f"The provider at {endpoint.name} said nothing for {endpoint.timeout_seconds:g} seconds.",
+        hint="Try again, or raise the provider's timeout_ms.",
+    )
+
+
+def broken_off(endpoint: Endpoint, *, detail: str = "") -> ModelUnreachable:
+    """The error for a stream without an end."""
+    return ModelUnreachable(
+        f"The stream from {endpoint.name} ended before the answer was complete.",
+        hint="Try again; if it happens often, look for a proxy that cuts long answers.",
+        detail=endpoint.clean(detail),
+    )
+
+
+def no_answer(content: str, endpoint: Endpoint) -> ModelRefused:
+    """The error for a body that is no chat completion."""
+    return ModelRefused(
+        f"The provider at {endpoint.name} sent something that is no chat completion.",
+        hint="Check the base URL: it usually ends in /v1.",
+        detail=endpoint.clean(content),
+    )
+
+
+def names_stream_options(error: openai.APIStatusError) -> bool:
+    """Whether a 400 or 422 complains about ``stream_options``."""
+    if error.status_code not in (400, 422):
+        return False
+    body = error.body
+    param = body.get("param") if isinstance(body, Mapping) else None
+    return param == "stream_options" or "stream_options" in str(body)[:_DETAIL_CHARS]
+
+
+_CONTEXT_HINT = "Start a new conversation, shorten tool results, or use a model with more context."
+
+
+def _explain_status(error: openai.APIStatusError, endpoint: Endpoint) -> ModelError:
+    status = error.status_code
+    body: JsonValue = error.body if isinstance(error.body, (dict, list, str)) else None
+    own = endpoint.clean(_own_message(body) or error.response.reason_phrase, _LINE_CHARS)
+    kind, line, hint = _judge(status, body, own, endpoint)
+    code = body.get("code") or body.get("type") if isinstance(body, dict) else ""
+    if location := error.response.headers.get("location"):
+        target = endpoint.clean(location, _LINE_CHARS)
+        hint = f"It points to {target}: if that is right, make it the base URL."
+    return kind(
+        line,
+        hint=hint,
+        detail=endpoint.clean(_written(body)),
+        status=status,
+        code=str(code or ""),
+        retry_after=retry_after_seconds(error.response.headers),
+    )
+
+
+def _judge(
+    status: int, body: JsonValue, own: str, endpoint: Endpoint
+) -> tuple[type[ModelError], str, str]:
+    where = endpoint.name
+    code = body.get("code") if isinstance(body, dict) else None
+    if is_context_error(body, status):
+        return (
+            ContextTooLong,
+            f"The conversation is too long for {endpoint.model}: {own}",
+            _CONTEXT_HINT,
+        )
+    if status in (401, 403):
+        return (
+            ModelKeyRefused,
+            f"The provider at {where} refused the key ({status}): {own}",
+            "Check the key of this provider, and that it may use this model.",
+        )
+    if status == 404 or code == "model_not_found":
+        return (
+            ModelNotFound,
+            f"The model {endpoint.model or '(none)'} is not known at {where} ({status}): {own}",
+            "Check the model's name and the base URL: it usually ends in /v1.",
+        )
+    if status in _OVERLOADED or status >= 500:
+        return (
+            ModelOverloaded,
+            f"The provider at {where} cannot answer now ({status}): {own}",
+            "Wait and try again, or use another model.",
+        )
+    return (
+        ModelRefused,
+        f"The provider at {where} refused the request ({status}): {own}",
+        "See the request and the detail in the trace.",
+    )
+
+
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """The provider's wish from ``retry-after-ms`` or ``Retry-After`` (seconds or a date)."""
+    milliseconds, wish = headers.get("retry-after-ms"), headers.get("retry-after")
+    seconds = _number(milliseconds)
+    if seconds is not None:
+        return _within(seconds / 1000)
+    seconds = _number(wish)
+    if seconds is None and wish:
+        try:
+            at = email.utils.parsedate_to_datetime(wish)
+        except ValueError:
+            return None
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        seconds = (at - datetime.now(UTC)).total_seconds()
+    return None if seconds is None else _within(seconds)
+
+
+def _number(text: str | None) -> float | None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*", text or "")
+    return float(match.group(1)) if match else None
+
+
+def _within(seconds: float) -> float:
+    return min(max(0.0, seconds), _MAX_RETRY_AFTER_SECONDS)
+
+
+def _written(body: JsonValue) -> str:
+    return body if isinstance(body, str) else json.dumps(body or {}, ensure_ascii=False)
+
+
+def _own_message(body: JsonValue) -> str:
+    """The provider's sentence in an error body of any of the usual shapes."""
+    if isinstance(body, str):
+        return body
+    if isinstance(body, list):
+        return _own_message(body[0]) if body else ""
+    if not isinstance(body, dict):
+        return ""
+    for key in ("message", "msg", "detail", "error", "error_message", "errors"):
+        if found := _own_message(body.get(key)):
+            return found
+    return ""

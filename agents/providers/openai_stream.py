@@ -1,0 +1,219 @@
+"""Chunks of a streamed chat completion in, deltas and one whole answer out.
+
+Place in the house: ``agents.providers``, pure: no network, no ``openai``. Our own, because the
+SDK's accumulator merges calls, doubles names and breaks on missing indexes. Source of the rules:
+section 12 of the loop's contract. What has a shape that nobody knows is left out, never an
+exception.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from agents.loop.interfaces import ModelAnswer, ModelDelta, Usage
+from agents.loop.messages import JsonObject, JsonValue
+from agents.providers.stream_calls import StreamCalls
+
+_REASONING_TEXTS = ("reasoning_content", "reasoning", "thinking")
+_REPLAYED_LISTS = ("reasoning_details", "thinking_blocks")
+_REPLAYED_VALUES = ("extra_content", "thought_signature", "provider_specific_fields")
+
+
+class StreamAccumulator:
+    """One answer while it comes. ``tool_names`` are the flat names that were offered."""
+
+    def __init__(self, tool_names: Iterable[str] = ()) -> None:
+        self._calls = StreamCalls(tool_names)
+        self._texts: list[str] = []
+        self._extra: JsonObject = {}
+        self._usage: Usage | None = None
+        self._has_tool_calls = False
+        self._finish_reason = ""
+        self._model = ""
+        self._response_id = ""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the provider has given a reason for the end: nothing but usage can follow."""
+        return bool(self._finish_reason)
+
+    def feed(self, chunk: JsonValue) -> list[ModelDelta]:
+        """Take one chunk; what it added, in order. Anything but an object is ignored."""
+        if not isinstance(chunk, dict):
+            return []
+        self._model = _text(chunk.get("model")) or self._model
+        self._response_id = self._response_id or _text(chunk.get("id"))
+        choice = _first_choice(chunk.get("choices"))
+        self._note_usage(chunk, choice)
+        if choice is None:
+            return []
+        delta = choice.get("delta")
+        whole = choice.get("message")
+        self._finish_reason = _text(choice.get("finish_reason")) or self._finish_reason
+        if isinstance(whole, dict) and not delta:
+            return self._feed_message(self._unseen(whole))
+        return self._feed_message(delta) if isinstance(delta, dict) else []
+
+    def finish(self, *, first_chunk_ns: int = 0) -> ModelAnswer:
+        """The whole answer; ``first_chunk_ns`` is the wall time of the first chunk."""
+        return ModelAnswer(
+            text="".join(self._texts),
+            tool_calls=self._calls.finish(),
+            finish_reason=self._finish_reason,
+            usage=self._usage,
+            extra=self._extra,
+            model=self._model,
+            response_id=self._response_id,
+            first_chunk_ns=first_chunk_ns,
+        )
+
+    def _unseen(self, message: JsonObject) -> JsonObject:
+        """What a whole message says that its pieces, if there were any, have not said yet."""
+        seen: set[str] = set()
+        if self._texts:
+            seen |= {"content", "refusal"}
+        if self._extra:
+            seen |= {*_REASONING_TEXTS, *_REPLAYED_LISTS, *_REPLAYED_VALUES}
+        if self._calls:
+            seen |= {"tool_calls", "function_call"}
+        return {key: value for key, value in message.items() if key not in seen}
+
+    def _feed_message(self, message: JsonObject) -> list[ModelDelta]:
+        deltas: list[ModelDelta] = []
+        if reasoning := self._note_reasoning(message):
+            deltas.append(ModelDelta(reasoning=reasoning))
+        thought, text = _split_content(message.get("content"))
+        if thought:
+            deltas.append(ModelDelta(reasoning=thought))
+        text += _text(message.get("refusal"))
+        if text:
+            self._texts.append(text)
+            deltas.append(ModelDelta(text=text))
+        entries = message.get("tool_calls") or []
+        if not isinstance(entries, list):
+            entries = [entries]
+        self._has_tool_calls = self._has_tool_calls or bool(entries)
+        legacy = message.get("function_call")
+        if legacy and not self._has_tool_calls:
+            # From the days before tool calls; some providers send both forms of one call.
+            entries = [{"function": legacy}]
+        return [*deltas, *self._calls.feed(entries)]
+
+    def _note_reasoning(self, message: JsonObject) -> str:
+        """Keep what is to be replayed; the new text for those who watch, once if sent twice."""
+        shown = ""
+        for key in _REASONING_TEXTS:
+            if text := _text(message.get(key)):
+                self._extra[key] = _text(self._extra.get(key)) + text
+                shown = shown or text
+        for key in _REPLAYED_LISTS:
+            details = message.get(key)
+            if isinstance(details, list):
+                self._extra[key] = _joined_details(self._extra.get(key), details)
+        for key in _REPLAYED_VALUES:
+            if message.get(key) is not None:
+                self._extra[key] = message[key]
+        return shown
+
+    def _note_usage(self, chunk: JsonObject, choice: JsonObject | None) -> None:
+        groq = chunk.get("x_groq")
+        for source in (choice, groq, chunk):
+            found = _usage_from(source.get("usage")) if isinstance(source, dict) else None
+            self._usage = found or self._usage
+
+
+def error_in(chunk: JsonValue) -> JsonObject | None:
+    """The provider's error if this chunk is one instead of a piece of an answer."""
+    if not isinstance(chunk, dict):
+        return None
+    error = chunk.get("error")
+    if isinstance(error, dict):
+        return error
+    if error:
+        return {"message": str(error)}
+    return chunk if chunk.get("object") == "error" or chunk.get("type") == "error" else None
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _first_choice(choices: JsonValue) -> JsonObject | None:
+    for choice in choices if isinstance(choices, list) else []:
+        if isinstance(choice, dict) and choice.get("index") in (None, 0, "0"):
+            return choice
+    return None
+
+
+def _split_content(content: JsonValue) -> tuple[str, str]:
+    """The thinking and the text of a message's content, which is text or a list of parts."""
+    if not isinstance(content, list):
+        return "", _text(content)
+    thoughts: list[str] = []
+    texts: list[str] = []
+    for part in content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and part.get("type") in ("thinking", "reasoning"):
+            inner = part.get("thinking", part.get("text"))
+            thoughts.append(_split_content(inner)[1])
+        elif isinstance(part, dict):
+            text = part.get("text")
+            texts.append(_text(text.get("value") if isinstance(text, dict) else text))
+            texts.append(_text(part.get("refusal")))
+    return "".join(thoughts), "".join(texts)
+
+
+def _joined_details(known: JsonValue, details: list[JsonValue]) -> list[JsonValue]:
+    """The details with new pieces; text of the same kind and index goes on where it stopped."""
+    joined = list(known) if isinstance(known, list) else []
+    for detail in details:
+        last = joined[-1] if joined else None
+        if isinstance(detail, dict) and isinstance(last, dict) and _goes_on(last, detail):
+            grown: JsonObject = {
+                key: _text(last.get(key)) + _text(detail.get(key))
+                for key in ("text", "summary")
+                if key in last or key in detail
+            }
+            news: JsonObject = {key: value for key, value in detail.items() if value is not None}
+            joined[-1] = {**last, **news, **grown}
+        else:
+            joined.append(detail)
+    return joined
+
+
+def _goes_on(last: JsonObject, detail: JsonObject) -> bool:
+    return (
+        detail.get("type") in ("reasoning.text", "reasoning.summary")
+        and detail.get("index") is not None
+        and all(last.get(key) == detail.get(key) for key in ("type", "index"))
+    )
+
+
+def _usage_from(usage: JsonValue) -> Usage | None:
+    if not isinstance(usage, dict):
+        return None
+    given = _count(usage, "prompt_tokens", "input_tokens")
+    made = _count(usage, "completion_tokens", "output_tokens")
+    if given is None and made is None:
+        return None
+    details = (usage.get("prompt_tokens_details"), usage.get("input_tokens_details"))
+    cached = [_count(item, "cached_tokens") for item in details if isinstance(item, dict)]
+    cached.append(_count(usage, "prompt_cache_hit_tokens", "cached_tokens"))
+    details = (usage.get("completion_tokens_details"), usage.get("output_tokens_details"))
+    reasoned = [_count(item, "reasoning_tokens") for item in details if isinstance(item, dict)]
+    return Usage(
+        input_tokens=given or 0,
+        output_tokens=made or 0,
+        cached_tokens=next(filter(None, cached), 0),
+        reasoning_tokens=next(filter(None, reasoned), 0),
+    )
+
+
+def _count(counts: JsonObject, *names: str) -> int | None:
+    for name in names:
+        value = counts.get(name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+            return max(0, int(value))
+    return None
