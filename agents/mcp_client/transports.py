@@ -27,6 +27,12 @@ Streams = tuple[ReadStream[Item], WriteStream[SessionMessage]]
 _log = logging.getLogger(__name__)
 _warned_of_sse: set[str] = set()
 
+# httpx2 logs every URL at INFO, and a URL may hold a secret.
+logging.getLogger("httpx2").setLevel(logging.WARNING)
+# These print a traceback for each broken answer; results and statuses tell of it in one line.
+for _noisy in ("mcp.client.sse", "mcp.client.streamable_http", "client"):
+    logging.getLogger(_noisy).setLevel(logging.CRITICAL)
+
 
 class CannotStart(Exception):
     """Raised when a server cannot even be tried; the text says what to change."""
@@ -117,8 +123,7 @@ class ServerTransport:
 
     async def _start_child(self, child: ChildServer) -> None:
         config, resolved = self._resolved.config, self._resolved
-        if config.cwd is not None and not os.path.isdir(config.cwd):
-            raise CannotStart(f"the working directory {config.cwd!r} does not exist: check cwd")
+        _check_directory(config.cwd)
         try:
             await child.start(config.command, resolved.args, env=resolved.env, cwd=config.cwd)
         except FileNotFoundError:
@@ -131,8 +136,6 @@ class ServerTransport:
             ) from None
 
     def _open_client(self) -> httpx2.AsyncClient:
-        # httpx2 logs every URL at INFO, and a URL may hold a secret.
-        logging.getLogger("httpx2").setLevel(logging.WARNING)
         try:
             url = httpx2.URL(self._resolved.url)
             if url.scheme not in ("http", "https") or not url.host:
@@ -146,6 +149,11 @@ class ServerTransport:
         if server not in _warned_of_sse:
             _warned_of_sse.add(server)
             _log.warning("server %s uses the old SSE transport: change it to http", server)
+
+
+def _check_directory(cwd: str | None) -> None:
+    if cwd is not None and not os.path.isdir(cwd):
+        raise CannotStart(f"the working directory {cwd!r} does not exist: check cwd")
 
 
 def _ending(code: int) -> str:
