@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from django.apps import apps as current_apps
+from django.apps.registry import Apps
+
 LOOP_FALLBACK = "toolloop.loop_fallback"
 TITLE = "toolloop.title"
 SYSTEM_PREFIX = "toolloop."
@@ -54,10 +57,13 @@ def default_prompts(assistant_id: str) -> list[dict[str, str]]:
     return []
 
 
-def create_system_assistants(apps: object, using: str, **kwargs: object) -> None:
-    """Make the rows that are missing; called after ``migrate`` with the models as they are then."""
+def create_system_assistants(using: str, apps: Apps = current_apps, **kwargs: object) -> None:
+    """Make the rows that are missing.
+
+    Called after ``migrate`` with the models as they are then, and after ``flush`` without any.
+    """
     try:
-        model = apps.get_model("agents", "Assistant")  # type: ignore[attr-defined]
+        model = apps.get_model("agents", "Assistant")
     except LookupError:
         return
     for assistant in SYSTEM_ASSISTANTS:

@@ -42,7 +42,7 @@ def read_provider(reader: ObjectReader) -> ProviderEntry:
 def read_id(reader: ObjectReader, key: str) -> str:
     """The id of a provider or assistant: no blanks at its ends, at most 100 characters."""
     text = reader.text(key, required=True, max_length=100)
-    if text and (text != text.strip() or not text.isprintable()):
+    if text.strip() and (text != text.strip() or not text.isprintable()):
         reader.fault(key, "an id of printable characters without blanks at its ends")
     return text
 

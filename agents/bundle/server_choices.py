@@ -31,7 +31,9 @@ def read_server_choices(mcp: ObjectReader) -> tuple[ServerChoice, ...]:
 def read_choice(item: JsonValue, pointer: str, report: Report) -> ServerChoice | None:
     """One item in any of the four forms; ``None`` after a fault."""
     if isinstance(item, str):
-        return _named(item, None, pointer, pointer, report)
+        if not item:
+            report.fault(pointer, "expected a server's id, got an empty text")
+        return _choice(item, None, pointer) if item else None
     if not isinstance(item, dict):
         report.fault(pointer, f"expected {_FORMS}, got {describe(item)}")
         return None
@@ -41,7 +43,7 @@ def read_choice(item: JsonValue, pointer: str, report: Report) -> ServerChoice |
         reader.ignore("tools")
         reader.finish()
         tools = _read_whitelist(item.get("tools"), reader.at("tools"), report)
-        return _named(server_id, tools, reader.at("server_id"), pointer, report)
+        return _choice(server_id, tools, pointer) if server_id.strip() else None
     if len(item) != 1:
         keys = ", ".join(item) or "no key"
         report.fault(pointer, f"expected {_FORMS}, got an object with {keys}")
@@ -59,15 +61,13 @@ def read_choice(item: JsonValue, pointer: str, report: Report) -> ServerChoice |
         message = f'expected a list of tools or {{"tools": [...]}}, got {describe(value)}'
         report.fault(where, message)
         return None
-    return _named(server_id, tools, where, pointer, report)
-
-
-def _named(
-    server_id: str, tools: tuple[str, ...] | None, id_pointer: str, pointer: str, report: Report
-) -> ServerChoice | None:
     if not server_id:
-        report.fault(id_pointer, "expected a server's id, got an empty text")
+        report.fault(where, "expected a server's id, got an empty text")
         return None
+    return _choice(server_id, tools, pointer)
+
+
+def _choice(server_id: str, tools: tuple[str, ...] | None, pointer: str) -> ServerChoice:
     return ServerChoice(server_id=server_id, tools=tools, pointer=pointer)
 
 
