@@ -1,7 +1,7 @@
 """What can go wrong outside of a tool, by class.
 
-Place in the house: ``agents.loop``; providers and runs raise these. A tool never raises: it produces a
-result whose outcome says what happened (``agents.loop.results``).
+Place in the house: ``agents.loop``; providers and runs raise these. A tool never raises: it
+produces a result whose outcome says what happened (``agents.loop.results``).
 
     LoopError
     ├── ModelError                 the provider gave no usable answer
@@ -26,8 +26,8 @@ class LoopError(Exception):
 class ModelError(LoopError):
     """Raised when a provider gave no usable answer.
 
-    ``message`` is one line for people; ``hint`` says what to do; ``detail`` is the provider's own text
-    for the trace. ``retry_after`` is the provider's wish in seconds, or ``None``.
+    ``message`` is one line for people; ``hint`` says what to do; ``detail`` is the provider's own
+    text for the trace. ``retry_after`` is the provider's wish in seconds, or ``None``.
     """
 
     is_retryable = False

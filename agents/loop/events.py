@@ -1,9 +1,9 @@
 """What happened in a run, as frozen values.
 
-Place in the house: ``agents.loop``; the one module of ``agents`` that ``traces`` may import. Events tell,
-hooks decide: no event can change a run. Every event carries ``run`` and ``at_ns`` (wall clock,
-nanoseconds since 1970). ``turn`` is 0 for the first answer, 1 to ``max_turn`` in the loop, ``"F"`` for
-the fallback; ``attempt`` is 1 to 3 in turn 0, else 1.
+Place in the house: ``agents.loop``; the one module of ``agents`` that ``traces`` may import. Events
+tell, hooks decide: no event can change a run. Every event carries ``run`` and ``at_ns`` (wall
+clock, nanoseconds since 1970). ``turn`` is 0 for the first answer, 1 to ``max_turn`` in the loop,
+``"F"`` for the fallback; ``attempt`` is 1 to 3 in turn 0, else 1.
 """
 
 from __future__ import annotations
@@ -84,9 +84,10 @@ class TurnFinished(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequestStarted(Event):
-    """A request goes out. ``messages`` and ``tools`` are the wire dictionaries, never changed later.
+    """A request goes out. ``messages`` and ``tools`` are the wire dictionaries, never changed
+    later.
 
-    ``try_number`` counts provider retries from 1. ``tool_names`` are the flat names offered.
+    ``try_number`` counts the tries for one answer from 1, over all models asked. ``tool_names`` are the flat names offered.
     """
 
     turn: Turn
@@ -127,7 +128,9 @@ class ModelAnswered(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFailed(Event):
-    """One request failed. ``partial`` is text that was shown before; ``detail`` the provider's own."""
+    """One request failed. ``partial`` is text that was shown before; ``detail`` the provider's
+    own.
+    """
 
     turn: Turn
     attempt: int
@@ -191,12 +194,15 @@ class ToolCallDecided(Event):
 class ToolCallStarted(Event):
     """Work on a call began. ``server`` and ``tool`` are empty for an unknown name.
 
+    ``call_id`` is the provider's id, or the one made for the wire where that is empty or repeated.
+
     ``arguments`` are the parsed ones, or the raw text where they could not be read.
     """
 
     turn: Turn
     attempt: int
     call: ToolCall
+    call_id: str
     server: str
     tool: str
     arguments: JsonValue
@@ -216,7 +222,9 @@ class ToolCallProgressed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallRepeated(Event):
-    """A failed call of a concurrent batch runs once more, one after the other (read-only tools only)."""
+    """A failed call of a concurrent batch runs once more, one after the other (read-only tools
+    only).
+    """
 
     turn: Turn
     attempt: int
@@ -230,6 +238,7 @@ class ToolCallFinished(Event):
 
     turn: Turn
     attempt: int
+    call_id: str
     result: ToolResult
     message: Message
 
@@ -244,7 +253,9 @@ class ToolCallsObserved(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterRetry(Event):
-    """The model is asked to correct arguments. ``attempt`` is the coming one, ``calls`` wire ids."""
+    """The model is asked to correct arguments. ``attempt`` is the coming one, ``calls`` wire
+    ids.
+    """
 
     attempt: int
     calls: tuple[str, ...]
@@ -293,15 +304,16 @@ class NoteLogged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delegated(Event):
-    """Another assistant takes over as a child run."""
+    """Another assistant takes over as a child run; its own ``RunStarted`` follows."""
 
-    child_run: str
     assistant: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FallbackStarted(Event):
-    """The run could not end by itself. ``level`` 2 asks the fallback assistant, 3 is the fixed text."""
+    """The run could not end by itself. ``level`` 2 asks the fallback assistant, 3 is the fixed
+    text.
+    """
 
     level: int
     reason: str
@@ -311,14 +323,16 @@ class FallbackStarted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerReady(Event):
-    """The run's answer where no model's own message is it: fallback, fixed text, a hook's data.
+    """The run's answer, to be stored.
 
-    ``source`` is ``fallback``, ``fixed``, ``hook``, ``results`` or ``delegate``. ``message`` is stored.
+    ``source`` is ``model``, ``fallback``, ``fixed``, ``hook`` or ``results``. ``is_stored`` tells
+    that the text stands already in the last assistant message with calls and is not stored again.
     """
 
     message: Message
     level: int
     source: str
+    is_stored: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """What the loop needs from the outside, as protocols, and the values that cross that border.
 
-Place in the house: ``agents.loop``. ``agents.providers`` implements ``Model``, ``agents.mcp_client``
-implements ``ToolCaller``, ``agents.runs`` implements ``Approver`` and ``Delegate``.
+Place in the house: ``agents.loop``. ``agents.providers`` implements ``Model``,
+``agents.mcp_client`` implements ``ToolCaller``, ``agents.runs`` implements ``Approver`` and
+``Delegate``.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Usage:
 class ModelRequest:
     """One request body: everything is ready for the wire, dictionaries in chat-completions shape.
 
-    ``tools`` is empty when none are offered (then no ``tools`` key is sent). ``options`` are further
-    fields of the body (``temperature``, ``max_tokens`` ...).
+    ``tools`` is empty when none are offered (then no ``tools`` key is sent). ``options`` are
+    further fields of the body (``temperature``, ``max_tokens`` ...).
     """
 
     model: str
@@ -110,9 +111,9 @@ class Sample:
 class ToolSpec:
     """One tool as a server listed it.
 
-    ``input_schema`` is the stored schema, unchanged. ``invalid_reason`` is set where the listing was so
-    broken that no schema could be read. ``is_repeatable`` means the tool says that it is read-only or
-    idempotent.
+    ``input_schema`` is the stored schema, unchanged. ``invalid_reason`` is set where the listing
+    was so broken that no schema could be read. ``is_repeatable`` means the tool says that it is
+    read-only or idempotent.
     """
 
     server: str
@@ -173,7 +174,9 @@ class ToolCaller(Protocol):
         limits: CallLimits,
         on_progress: OnProgress | None = None,
     ) -> ToolReply:
-        """Send one call, once. Never raises but ``CancelledError``, which reaches the server too."""
+        """Send one call, once. Never raises but ``CancelledError``, which reaches the server
+        too.
+        """
         ...
 
 

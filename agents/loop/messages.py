@@ -1,7 +1,8 @@
 """The messages of a conversation, as the loop holds them.
 
-Place in the house: the bottom of ``agents.loop``. Knows nothing but the standard library. The shape on
-the wire is made in ``agents.loop.wire``; hooks see and return the dictionaries of chat completions.
+Place in the house: the bottom of ``agents.loop``. Knows nothing but the standard library. The shape
+on the wire is made in ``agents.loop.wire``; hooks see and return the dictionaries of chat
+completions.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 
@@ -53,13 +54,13 @@ class Image:
 class Message:
     """One message of a conversation.
 
-    ``content`` is text, or the content parts of chat completions (a user message with pictures).
-    An assistant message may hold ``tool_calls``; a tool message answers the call ``call_key`` of the
+    ``content`` is text, or the content parts of chat completions (a user message with pictures). An
+    assistant message may hold ``tool_calls``; a tool message answers the call ``call_key`` of the
     assistant message before it (``tool_call_id`` is that call's id as the provider sent it).
-    ``provider`` names who wrote an assistant message: ``extra`` (``reasoning_content`` and the like)
-    is replayed to that provider only. ``is_notice`` marks the correction notice of a parameter retry.
-    ``failed`` marks a tool message whose call did not succeed. ``aborted`` marks an answer that was
-    cut off while it was streamed.
+    ``provider`` names who wrote an assistant message: ``extra`` (``reasoning_content`` and the
+    like) is replayed to that provider only. ``is_notice`` marks the correction notice of a
+    parameter retry. ``failed`` marks a tool message whose call did not succeed. ``aborted`` marks
+    an answer that was cut off while it was streamed.
     """
 
     role: Role

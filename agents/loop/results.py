@@ -1,7 +1,8 @@
 """What a tool gave back, and what became of a call.
 
-Place in the house: ``agents.loop``. ``ToolReply`` is what a server said; ``ToolResult`` is what the run
-keeps: one per call, always. The outcome is set where the fault is known and never guessed from text.
+Place in the house: ``agents.loop``. ``ToolReply`` is what a server said; ``ToolResult`` is what the
+run keeps: one per call, always. The outcome is set where the fault is known and never guessed from
+text.
 """
 
 from __future__ import annotations
@@ -62,10 +63,10 @@ class ContentPart:
 class ToolReply:
     """What came back from one execution.
 
-    ``outcome`` is ``ok``, ``tool_error``, ``timeout``, ``server_unavailable`` or ``protocol_error``;
-    ``error`` is one line for the model, empty when ok (for ``tool_error`` it may stay empty: the text
-    parts speak). ``rpc_code`` is the JSON-RPC error code where there was one. ``structured`` is the
-    structured content, ``None`` when there is none.
+    ``outcome`` is ``ok``, ``tool_error``, ``timeout``, ``server_unavailable`` or
+    ``protocol_error``; ``error`` is one line for the model, empty when ok (for ``tool_error`` it
+    may stay empty: the text parts speak). ``rpc_code`` is the JSON-RPC error code where there was
+    one. ``structured`` is the structured content, ``None`` when there is none.
     """
 
     outcome: Outcome
@@ -80,8 +81,8 @@ class ToolResult:
     """What became of one call.
 
     ``text`` is what the model gets (already cut); ``full_text`` is the whole. ``arguments`` are the
-    parsed ones, ``None`` when they could not be read. ``is_kept`` tells that an earlier result of the
-    same call was used again and nothing was executed. ``duration_ms`` is the execution alone.
+    parsed ones, ``None`` when they could not be read. ``is_kept`` tells that an earlier result of
+    the same call was used again and nothing was executed. ``duration_ms`` is the execution alone.
     ``structured`` and ``parts`` are what the server sent, for the card.
     """
 
@@ -108,16 +109,18 @@ class ToolResult:
 
     @property
     def is_failure(self) -> bool:
-        """Whether something broke; skipped, denied and cancelled calls are decisions, not failures."""
+        """Whether something broke; skipped, denied and cancelled calls are decisions, not
+        failures.
+        """
         return self.outcome not in NOT_FAILURES
 
 
 def reply_text(reply: ToolReply) -> str:
     """The text of a reply for the model, untouched.
 
-    Text parts are joined by a newline; pictures, sounds and binary resources are named, never quoted;
-    structured content is used only where there is no text, as compact JSON (a string is not quoted
-    again); nothing at all is ``(no output)``.
+    Text parts are joined by a newline; pictures, sounds and binary resources are named, never
+    quoted; structured content is used only where there is no text, as compact JSON (a string is not
+    quoted again); nothing at all is ``(no output)``.
     """
     lines = [_part_text(part) for part in reply.parts]
     has_text = any(part.kind is PartKind.TEXT and part.text for part in reply.parts)
@@ -139,7 +142,9 @@ def _part_text(part: ContentPart) -> str:
     if part.kind is PartKind.TEXT or (part.kind is PartKind.RESOURCE and part.text):
         return part.text
     if part.kind is PartKind.LINK:
-        return f"[link: {part.name or part.uri} {part.uri}]".replace(f"{part.uri} {part.uri}", part.uri)
+        return f"[link: {part.name or part.uri} {part.uri}]".replace(
+            f"{part.uri} {part.uri}", part.uri
+        )
     size = len(part.data) * 3 // 4
     where = f" {part.uri}" if part.uri else ""
     return f"[{part.kind.value}{where}: {part.mime_type or 'unknown type'}, {size:,} bytes]"

@@ -1,0 +1,1 @@
+"""The tool loop: pure, typed, without Django. Start reading at ``run.py``."""

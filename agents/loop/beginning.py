@@ -1,0 +1,138 @@
+"""Before the first answer: the run's state, the create hook, the models, the catalog, the prompts.
+
+Place in the house: ``agents.loop``. Fills the ``RunState``; the loop itself is in ``run.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from agents.loop.approval import build_policy
+from agents.loop.catalog import ServerChoice, build_catalog, read_server_choices
+from agents.loop.errors import HookError, ServerUnavailable
+from agents.loop.events import CatalogBuilt, Emit, RunStarted
+from agents.loop.hook_context import build_context
+from agents.loop.hooks import CreateDecision, call_hook, read_create
+from agents.loop.interfaces import Clock, ServerListing, ToolCaller
+from agents.loop.limits import Guards
+from agents.loop.messages import Message, Role, message_to_dict, text_of
+from agents.loop.prompts import order_prompts, samples_section
+from agents.loop.request import Outside, RunRequest
+from agents.loop.state import RunState, RunTimer
+
+
+async def start_run(request: RunRequest, outside: Outside, emit: Emit, clock: Clock) -> RunState:
+    """The state of a run that begins now, told to the sinks."""
+    limits = request.assistant.limits
+    new = [request.message] if request.message is not None else []
+    run = RunState(
+        request=request,
+        outside=outside,
+        clock=clock,
+        sink=emit,
+        guards=Guards(limits),
+        timer=RunTimer(limits.run_timeout_seconds),
+        messages=[*request.history, *new],
+        metadata=dict(request.metadata),
+    )
+    await run.emit(
+        RunStarted,
+        conversation=request.conversation,
+        trace=request.trace,
+        assistant=request.assistant.assistant_id,
+        assistant_name=request.assistant.name,
+        parent_run=request.parent_run,
+        user=request.user,
+        message=text_of(request.message.content) if request.message is not None else "",
+        limits=limits.as_json(),
+    )
+    return run
+
+
+async def ask_create_hook(run: RunState) -> CreateDecision:
+    """What the create hook wants; nothing where there is none. Raises ``HookError``."""
+    hook = run.assistant.hooks.create
+    if hook is None:
+        return CreateDecision()
+    messages = [message_to_dict(message) for message in run.messages]
+    returned = await call_hook(run, "create", hook, build_context(run), messages)
+    decision = CreateDecision() if returned is None else read_create(returned, hook.path)
+    run.metadata.update(decision.metadata)
+    if decision.messages is not None:
+        run.messages = list(decision.messages)
+    return decision
+
+
+async def build_request(run: RunState, decision: CreateDecision) -> None:
+    """Everything the first request needs. Raises ``ModelError`` and ``HookError``."""
+    run.options = {**run.assistant.options, **decision.options}
+    prompts = _choose_prompts(run, decision)
+    run.system_prompts = [text_of(p.content) for p in prompts if p.role is Role.SYSTEM]
+    run.targets = await run.outside.models(decision.provider, decision.model)
+    choices = _choose_servers(run, decision)
+    await _build_catalog(run, choices)
+    run.prompts = order_prompts(prompts, samples_section(run.catalog.offered))
+
+
+def _choose_prompts(run: RunState, decision: CreateDecision) -> list[Message]:
+    """Global prompts, then the assistant's or the chosen preset."""
+    assistant = run.assistant
+    without_global = decision.disable_global_prompts
+    if without_global is None:
+        without_global = assistant.disable_global_prompts
+    own: Sequence[Message] = assistant.prompts
+    if decision.prompt_preset is not None:
+        if decision.prompt_preset not in assistant.prompt_presets:
+            known = ", ".join(assistant.prompt_presets) or "none"
+            raise HookError(
+                f"The create hook chose the prompt preset {decision.prompt_preset!r}; "
+                f"{assistant.assistant_id} has {known}"
+            )
+        own = assistant.prompt_presets[decision.prompt_preset]
+    return [*([] if without_global else assistant.global_prompts), *own]
+
+
+def _choose_servers(run: RunState, decision: CreateDecision) -> list[ServerChoice]:
+    """The assistant's servers, or the hook's; a whitelist of the assistant is never widened."""
+    own = list(run.assistant.servers)
+    if decision.mcp_servers is None:
+        return own
+    try:
+        chosen = read_server_choices(decision.mcp_servers)
+    except ValueError as error:
+        raise HookError(
+            f"The create hook returned mcp_servers that cannot be used: {error}"
+        ) from error
+    whitelists = {choice.server: choice.allowed_tools for choice in own}
+    return [_narrowed(choice, whitelists.get(choice.server)) for choice in chosen]
+
+
+def _narrowed(choice: ServerChoice, whitelist: frozenset[str] | None) -> ServerChoice:
+    if whitelist is None:
+        return choice
+    wanted = whitelist if choice.allowed_tools is None else choice.allowed_tools & whitelist
+    return ServerChoice(server=choice.server, allowed_tools=wanted)
+
+
+async def _build_catalog(run: RunState, choices: Sequence[ServerChoice]) -> None:
+    """Ask all servers at once for their tools; one that does not answer is left out."""
+    servers = [choice.server for choice in choices]
+    run.tools = tools = await run.outside.tools(servers)
+    own = [choice.server for choice in run.assistant.servers]
+    run.policy = build_policy(run.assistant.approval, list(dict.fromkeys([*servers, *own])))
+    listings = await asyncio.gather(*(_list_tools(tools, server) for server in servers))
+    run.catalog = build_catalog(
+        choices,
+        dict(zip(servers, listings, strict=True)),
+        run.policy,
+        max_tools=run.limits.max_tools,
+    )
+    await run.emit(CatalogBuilt, report=run.catalog.report())
+
+
+async def _list_tools(tools: ToolCaller, server: str) -> ServerListing | str:
+    try:
+        return await tools.list_tools(server)
+    except ServerUnavailable as error:
+        return error.reason

@@ -1,0 +1,307 @@
+"""One model answer: history repaired, request sent, provider retries, model failover, empty
+answers.
+
+Place in the house: ``agents.loop``. A provider's own failures end here or are raised as
+``ModelError``; a tool's failure never changes the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agents.loop.endings import Failed
+from agents.loop.errors import ContextTooLong, ModelError, ModelKeyRefused
+from agents.loop.events import (
+    HistoryRepaired,
+    LimitReached,
+    ModelAnswered,
+    ModelCancelled,
+    ModelDeltaReceived,
+    ModelFailed,
+    ModelRequestStarted,
+    ProviderRetry,
+    Turn,
+)
+from agents.loop.history import repair_history
+from agents.loop.interfaces import ModelAnswer, ModelDelta, ModelRequest, OnDelta
+from agents.loop.messages import JsonObject, Message, Role, text_of
+from agents.loop.request import ModelTarget
+from agents.loop.shorten import shorten
+from agents.loop.state import RunState
+
+BACK_OFF_SECONDS = 0.5
+"""First wait before a provider retry; doubled each time, up to ``BACK_OFF_MAX_SECONDS``."""
+
+BACK_OFF_MAX_SECONDS = 8.0
+
+RETRY_AFTER_MAX_SECONDS = 120.0
+"""A provider's ``Retry-After`` is honoured up to here."""
+
+CUT_FURTHER_CHARS = (2000, 500)
+"""What tool results are cut to, step by step, when the provider says the context is too long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A model's answer and the message of it that belongs into the conversation."""
+
+    message: Message
+    answer: ModelAnswer
+
+    @property
+    def text(self) -> str:
+        """What the model said."""
+        return text_of(self.message.content)
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether tool calls were cut off by the length limit."""
+        return bool(self.message.tool_calls) and self.answer.finish_reason == "length"
+
+
+async def ask_model(run: RunState, *, turn: Turn, attempt: int = 1) -> Answer:
+    """The model's answer: calls or text. An empty one is asked for once more, without tools.
+
+    Raises ``ModelError`` when no model answers, ``Failed`` when it stays empty or the context too
+    long.
+    """
+    answer = await request_answer(run, turn=turn, attempt=attempt)
+    if _has_content(run, answer):
+        return answer
+    await run.note("The answer was empty; asked once more without tools", turn=turn)
+    answer = await request_answer(run, turn=turn, attempt=attempt, offer_tools=False)
+    if answer.text.strip():
+        return Answer(message=replace(answer.message, tool_calls=()), answer=answer.answer)
+    raise Failed("empty")
+
+
+async def request_answer(
+    run: RunState, *, turn: Turn, attempt: int = 1, offer_tools: bool = True
+) -> Answer:
+    """One answer, empty or not; tool results are cut further when the context is too long."""
+    for limit in (*CUT_FURTHER_CHARS, None):
+        try:
+            return await _ask_with_retries(run, turn, attempt, offer_tools)
+        except ContextTooLong as error:
+            if limit is None or not await _cut_further(run, turn, limit):
+                raise Failed(
+                    "context", error=error.message, hint=error.hint, detail=error.detail
+                ) from error
+    raise AssertionError("the last round of the loop above returns or raises")
+
+
+def _has_content(run: RunState, answer: Answer) -> bool:
+    if answer.text.strip():
+        return True
+    return bool(answer.message.tool_calls) and not run.assistant.sandbox
+
+
+async def _ask_with_retries(run: RunState, turn: Turn, attempt: int, offer_tools: bool) -> Answer:
+    tries, all_tries = 0, 0
+    while True:
+        target = _current_target(run)
+        tries, all_tries = tries + 1, all_tries + 1
+        try:
+            return await _ask_once(run, target, turn, attempt, all_tries, offer_tools)
+        except ContextTooLong:
+            raise
+        except ModelError as error:
+            if error.is_retryable and tries <= target.max_retries:
+                await _back_off(run, error, tries, turn, attempt, target)
+            elif not await _fail_over(run, error, turn, attempt):
+                raise
+            else:
+                tries = 0
+
+
+def _current_target(run: RunState) -> ModelTarget:
+    if run.target is None:
+        run.use_target(run.targets[0])
+    assert run.target is not None
+    return run.target
+
+
+async def _back_off(
+    run: RunState,
+    error: ModelError,
+    tries: int,
+    turn: Turn,
+    attempt: int,
+    target: ModelTarget,
+) -> None:
+    wait = min(BACK_OFF_SECONDS * 2 ** (tries - 1), BACK_OFF_MAX_SECONDS)
+    wait *= 0.75 + 0.5 * run.clock.random()
+    if error.retry_after is not None:
+        wait = min(max(error.retry_after, 0.0), RETRY_AFTER_MAX_SECONDS)
+    await run.emit(
+        ProviderRetry,
+        turn=turn,
+        attempt=attempt,
+        error=error.message,
+        delay_ms=round(wait * 1000),
+        provider=target.provider,
+        model=target.model,
+    )
+    await run.clock.sleep(wait)
+
+
+async def _fail_over(run: RunState, error: ModelError, turn: Turn, attempt: int) -> bool:
+    """Go over to the next model for the rest of the run; ``False`` when there is none."""
+    assert run.target is not None
+    position = run.targets.index(run.target)
+    for target in run.targets[position + 1 :]:
+        if isinstance(error, ModelKeyRefused) and target.provider == run.target.provider:
+            continue
+        run.use_target(target)
+        await run.emit(
+            ProviderRetry,
+            turn=turn,
+            attempt=attempt,
+            error=error.message,
+            delay_ms=0,
+            provider=target.provider,
+            model=target.model,
+            is_failover=True,
+        )
+        return True
+    return False
+
+
+async def _ask_once(
+    run: RunState,
+    target: ModelTarget,
+    turn: Turn,
+    attempt: int,
+    try_number: int,
+    offer_tools: bool,
+) -> Answer:
+    request = await _build_request(run, target, turn, offer_tools)
+    await run.emit(
+        ModelRequestStarted,
+        turn=turn,
+        attempt=attempt,
+        try_number=try_number,
+        provider=target.provider,
+        model=target.model,
+        messages=request.messages,
+        tools=request.tools,
+        tool_names=tuple(run.catalog.offered) if request.tools else (),
+        options=request.options,
+    )
+    shown: list[str] = []
+    try:
+        answer = await target.client.answer(request, _show(run, turn, attempt, shown))
+    except asyncio.CancelledError:
+        run.partial_text = "".join(shown)
+        await run.emit(ModelCancelled, turn=turn, attempt=attempt, partial="".join(shown))
+        raise
+    except ModelError as error:
+        await _note_failure(run, error, target, turn, attempt, "".join(shown))
+        raise
+    return await _keep_answer(run, target, turn, attempt, answer, request)
+
+
+async def _build_request(
+    run: RunState, target: ModelTarget, turn: Turn, offer_tools: bool
+) -> ModelRequest:
+    run.messages, notes = repair_history(run.messages)
+    if notes:
+        await run.emit(HistoryRepaired, turn=turn, notes=tuple(notes))
+    assert run.wire is not None
+    return ModelRequest(
+        model=target.model,
+        messages=run.wire.messages([*run.prompts, *run.messages]),
+        tools=run.catalog.definitions if offer_tools else (),
+        options=run.options,
+    )
+
+
+def _show(run: RunState, turn: Turn, attempt: int, shown: list[str]) -> OnDelta:
+    async def on_delta(delta: ModelDelta) -> None:
+        shown.append(delta.text)
+        await run.emit(ModelDeltaReceived, turn=turn, attempt=attempt, delta=delta)
+
+    return on_delta
+
+
+async def _note_failure(
+    run: RunState,
+    error: ModelError,
+    target: ModelTarget,
+    turn: Turn,
+    attempt: int,
+    partial: str,
+) -> None:
+    await run.emit(
+        ModelFailed,
+        turn=turn,
+        attempt=attempt,
+        provider=target.provider,
+        model=target.model,
+        error=error.message,
+        kind=type(error).__name__,
+        status=error.status,
+        detail=error.detail,
+        hint=error.hint,
+        partial=partial,
+    )
+
+
+async def _keep_answer(
+    run: RunState,
+    target: ModelTarget,
+    turn: Turn,
+    attempt: int,
+    answer: ModelAnswer,
+    request: ModelRequest,
+) -> Answer:
+    """Count the answer, give its calls their keys, and tell the sinks."""
+    calls = tuple(
+        replace(call, key=f"{run.request.run}:{turn}:{attempt}:{position}")
+        for position, call in enumerate(answer.tool_calls)
+    )
+    message = Message(
+        role=Role.ASSISTANT,
+        content=answer.text,
+        tool_calls=calls,
+        provider=target.provider,
+        extra=answer.extra,
+    )
+    if answer.usage is None:
+        run.add_usage(None, sent_chars=_chars(request.messages), got_chars=len(answer.text))
+    else:
+        run.add_usage(answer.usage, sent_chars=0, got_chars=0)
+    await run.emit(
+        ModelAnswered,
+        turn=turn,
+        attempt=attempt,
+        provider=target.provider,
+        model=answer.model or target.model,
+        message=message if not run.assistant.sandbox else replace(message, tool_calls=()),
+        answer=answer,
+        is_final=not calls or run.assistant.sandbox,
+    )
+    return Answer(message=message, answer=answer)
+
+
+def _chars(messages: Sequence[JsonObject]) -> int:
+    return sum(len(str(message.get("content") or "")) for message in messages)
+
+
+async def _cut_further(run: RunState, turn: Turn, limit: int) -> bool:
+    """Cut every tool result to ``limit`` characters; ``False`` when nothing was that long."""
+    cut = [
+        replace(message, content=shorten(text_of(message.content), limit), images=())
+        if message.role is Role.TOOL and len(text_of(message.content)) > limit
+        else message
+        for message in run.messages
+    ]
+    count = sum(old is not new for old, new in zip(run.messages, cut, strict=True))
+    if not count:
+        return False
+    run.messages = cut
+    detail = f"{count} tool results cut to {limit} characters: the request was too long"
+    await run.emit(LimitReached, turn=turn, option="context", detail=detail)
+    return True

@@ -1,0 +1,125 @@
+"""What one run is asked to do, with whom, and what came of it.
+
+Place in the house: ``agents.loop``. ``agents.runs`` builds these values from the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agents.loop.catalog import ServerChoice
+from agents.loop.hooks import Delegation, Hooks
+from agents.loop.interfaces import Approver, Model, ToolCaller
+from agents.loop.limits import RunLimits
+from agents.loop.messages import JsonObject, Message
+from agents.loop.wire import WireRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTarget:
+    """A model at a provider, ready to be asked, with the provider's rules and its number of
+    retries.
+    """
+
+    provider: str
+    model: str
+    client: Model
+    rules: WireRules
+    max_retries: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantConfig:
+    """An assistant as the run uses it. ``context_window`` is tokens, ``None`` when unknown."""
+
+    assistant_id: str
+    name: str = ""
+    global_prompts: tuple[Message, ...] = ()
+    prompts: tuple[Message, ...] = ()
+    prompt_presets: Mapping[str, tuple[Message, ...]] = field(default_factory=dict)
+    disable_global_prompts: bool = False
+    servers: tuple[ServerChoice, ...] = ()
+    options: JsonObject = field(default_factory=dict)
+    hooks: Hooks = field(default_factory=Hooks)
+    tool_loop: bool = True
+    fails_on_tool_error: bool = False
+    sandbox: bool = False
+    approval: Mapping[str, str] = field(default_factory=dict)
+    limits: RunLimits = field(default_factory=RunLimits)
+    context_window: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallbackAssistant:
+    """Who answers at level 2: its prompts, models and window."""
+
+    assistant_id: str
+    prompts: tuple[Message, ...]
+    targets: tuple[ModelTarget, ...]
+    options: JsonObject = field(default_factory=dict)
+    context_window: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One run: who, where, and the conversation so far.
+
+    ``message`` is the new user message; ``None`` continues the conversation as it is.
+    """
+
+    run: str
+    conversation: str
+    trace: str
+    assistant: AssistantConfig
+    history: tuple[Message, ...] = ()
+    message: Message | None = None
+    parent_run: str | None = None
+    user: str = ""
+    metadata: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """How a run ended: status, stop reason and level of section 8 of the contract, and its
+    answer.
+    """
+
+    status: str
+    stop_reason: str
+    level: int | None
+    answer: str
+    turns: int = 0
+    tool_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    error: str = ""
+
+
+class Outside(Protocol):
+    """All that a run needs from beyond the loop."""
+
+    @property
+    def approver(self) -> Approver:
+        """Who is asked when the policy says ask."""
+        ...
+
+    async def models(self, provider: str | None, model: str | None) -> tuple[ModelTarget, ...]:
+        """The assistant's models, best first; a hook may name another provider or model.
+
+        Raises ``ModelError`` where none is set and ``HookError`` for a name nobody knows.
+        """
+        ...
+
+    async def tools(self, servers: Sequence[str]) -> ToolCaller:
+        """A caller for these servers. Raises ``HookError`` for a server nobody knows."""
+        ...
+
+    async def fallback(self) -> FallbackAssistant:
+        """Who answers at level 2. Raises ``ModelError`` where it has no model."""
+        ...
+
+    async def delegate(self, delegation: Delegation, conversation: Sequence[Message]) -> RunOutcome:
+        """Run another assistant as a child. Raises ``DelegationRefused``."""
+        ...

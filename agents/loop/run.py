@@ -1,0 +1,92 @@
+"""One run, from the user's message to the answer: the tool loop on one screen.
+
+Place in the house: the heart of ``agents.loop``. Read ``_answer`` from top to bottom; each step is
+a module of its own. What it decides, and why, stands in ``docs/tool-loop.md``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from agents.loop.beginning import ask_create_hook, build_request, start_run
+from agents.loop.endings import Failed, GaveUp
+from agents.loop.errors import HookError, ModelError
+from agents.loop.events import Emit
+from agents.loop.fallback import end_otherwise
+from agents.loop.finishing import (
+    accept_answer,
+    apply_next_hook,
+    finish_cancelled,
+    finish_run,
+    hand_over,
+    standard_response,
+)
+from agents.loop.interfaces import Clock, SystemClock
+from agents.loop.model_request import ask_model
+from agents.loop.parameter_retry import run_first_turn
+from agents.loop.request import Outside, RunOutcome, RunRequest
+from agents.loop.state import RunState
+from agents.loop.turns import enters_loop, first_answer, run_loop_turn
+
+
+async def run_loop(
+    request: RunRequest, *, outside: Outside, emit: Emit, clock: Clock | None = None
+) -> RunOutcome:
+    """Bring one run to its end and tell everything to ``emit``.
+
+    Raises ``CancelledError`` when the run is stopped (after its open calls got their results and
+    ``RunFinished`` was told); every other end is a ``RunOutcome``.
+    """
+    run = await start_run(request, outside, emit, clock or SystemClock())
+    try:
+        outcome = await _outcome(run)
+    except asyncio.CancelledError:
+        await finish_cancelled(run)
+        raise
+    return await finish_run(run, outcome)
+
+
+async def _outcome(run: RunState) -> RunOutcome:
+    """The model's answer, or what takes its place: the fallback's, or the fixed text."""
+    cause: GaveUp | Failed
+    try:
+        async with run.timer:
+            return await _answer(run)
+    except (GaveUp, Failed) as ending:
+        cause = ending
+    except TimeoutError:
+        cause = GaveUp("time")
+    except ModelError as error:
+        kind = GaveUp if run.results else Failed
+        cause = kind("provider_error", error=error.message, hint=error.hint, detail=error.detail)
+    except HookError as error:
+        cause = Failed("hook_error", error=str(error), detail=error.traceback)
+    return await end_otherwise(run, cause)
+
+
+async def _answer(run: RunState) -> RunOutcome:
+    """Section 2 of the contract: create hook, first answer, parameter retry, three ways, tool
+    loop.
+    """
+    decision = await ask_create_hook(run)
+    if decision.delegation is not None:
+        return await hand_over(run, decision.delegation)
+    await build_request(run, decision)
+
+    answer = await first_answer(run)
+    if isinstance(answer, RunOutcome):
+        return answer
+    first_turn = await run_first_turn(run, answer)
+
+    replaced = await apply_next_hook(run, first_turn=first_turn)
+    if replaced is not None:
+        return replaced
+    if not await enters_loop(run, first_turn):
+        return await standard_response(run, first_turn)
+
+    for turn in range(1, run.limits.max_turn + 1):
+        answer = await ask_model(run, turn=turn)
+        if not answer.message.tool_calls:
+            return await accept_answer(run, answer, turn)
+        await run_loop_turn(run, turn, answer)
+    raise GaveUp("max_turns")

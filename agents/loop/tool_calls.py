@@ -1,0 +1,332 @@
+"""One tool call: prepared, executed, finished. Every fault becomes that call's result.
+
+Place in the house: ``agents.loop``. The calls of one turn together are in ``turn_calls.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from agents.loop.approval import Decision
+from agents.loop.arguments import (
+    ArgumentsProblem,
+    equal_key,
+    parse_arguments,
+    validate_arguments,
+)
+from agents.loop.catalog import OfferedTool
+from agents.loop.correctable import is_correctable
+from agents.loop.errors import HookError
+from agents.loop.events import LimitReached, ToolCallProgressed, Turn
+from agents.loop.hooks import call_hook, read_tool_call_hook
+from agents.loop.interfaces import ApprovalRequest, CallLimits
+from agents.loop.messages import JsonObject, Message, Role, ToolCall
+from agents.loop.results import (
+    NO_OUTPUT,
+    Outcome,
+    ToolReply,
+    ToolResult,
+    reply_text,
+    result_images,
+)
+from agents.loop.shorten import shorten
+from agents.loop.state import RunState
+
+ENFORCE_SECONDS = 10.0
+"""How long after its hard limit a call may still take to say so, before the loop ends it itself."""
+
+TRUNCATED_TEXT = (
+    "The answer was cut off by the length limit, so the arguments of this call may be incomplete. "
+    "Nothing was executed. Send the call again, with shorter arguments."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedCall:
+    """A call that may run: its tool, its arguments, and their canonical text for comparisons."""
+
+    call: ToolCall
+    tool: OfferedTool
+    arguments: JsonObject
+    equal: str
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether a person decides first."""
+        return self.tool.decision is Decision.ASK
+
+
+KeptResults = Mapping[tuple[str, str], ToolResult]
+"""Results of earlier attempts by flat name and canonical arguments."""
+
+
+def prepare_call(
+    run: RunState, call: ToolCall, *, is_truncated: bool, kept: KeptResults
+) -> PreparedCall | ToolResult:
+    """The call ready to run, or at once its result: unknown, not allowed, invalid, repeated,
+    kept.
+    """
+    if is_truncated:
+        return _refused(run, call, Outcome.INVALID_ARGUMENTS, TRUNCATED_TEXT)
+    tool = run.catalog.offered.get(call.name)
+    if tool is None:
+        refusal = run.catalog.refusal(call.name)
+        refused = _refused(run, call, refusal.outcome, refusal.text)
+        return replace(refused, server=refusal.server, tool=refusal.tool)
+    try:
+        arguments = parse_arguments(call.arguments)
+        validate_arguments(arguments, tool.validator)
+    except ArgumentsProblem as problem:
+        return _refused(run, call, Outcome.INVALID_ARGUMENTS, _invalid_text(call, problem), tool)
+    equal = equal_key(arguments)
+    if (call.name, equal) in kept:
+        return replace(kept[call.name, equal], call=call, is_kept=True, duration_ms=0.0)
+    prepared = PreparedCall(call=call, tool=tool, arguments=arguments, equal=equal)
+    if run.guards.is_repeat(call.name, equal):
+        run.guards.note_refusal(call.name, equal)
+        return _refuse_repeat(run, prepared)
+    return prepared
+
+
+async def apply_before_hook(run: RunState, prepared: PreparedCall) -> PreparedCall | ToolResult:
+    """The call as the before_tool_call hook wants it: with other arguments, or refused."""
+    hook = run.assistant.hooks.before_tool_call
+    if hook is None:
+        return prepared
+    context = hook_context(run)
+    returned = await call_hook(run, "before_tool_call", hook, context, call_for_hook(prepared))
+    if returned is None:
+        return prepared
+    decision = read_tool_call_hook(returned, "before_tool_call", hook.path, {"arguments", "refuse"})
+    if "refuse" in decision:
+        return _refused(run, prepared.call, Outcome.DENIED, str(decision["refuse"]), prepared.tool)
+    try:
+        arguments = parse_arguments(decision["arguments"])  # type: ignore[arg-type]
+        validate_arguments(arguments, prepared.tool.validator)
+    except (ArgumentsProblem, TypeError, AttributeError) as problem:
+        raise HookError(
+            f"The before_tool_call hook {hook.path} returned arguments that do not fit "
+            f"{prepared.call.name}: {problem}"
+        ) from problem
+    return replace(prepared, arguments=arguments, equal=equal_key(arguments))
+
+
+async def ask_approval(run: RunState, prepared: PreparedCall) -> ToolResult | None:
+    """``None`` when a person allows the call, else its result."""
+    request = ApprovalRequest(
+        run=run.request.run,
+        call=prepared.call,
+        server=prepared.tool.spec.server,
+        tool=prepared.tool.spec.name,
+        arguments=prepared.arguments,
+    )
+    approval = await run.outside.approver.decide(request)
+    if approval.is_allowed:
+        return None
+    reason = approval.reason or "A person did not allow this call."
+    return replace(
+        _refused(run, prepared.call, Outcome.DENIED, reason, prepared.tool),
+        arguments=prepared.arguments,
+    )
+
+
+async def execute_call(
+    run: RunState, prepared: PreparedCall, *, turn: Turn, attempt: int
+) -> ToolResult:
+    """The result of sending the call, once. Raises nothing but ``CancelledError``."""
+    limits = call_limits(run, prepared.tool)
+
+    async def on_progress(progress: float, total: float | None, message: str) -> None:
+        await run.emit(
+            ToolCallProgressed,
+            turn=turn,
+            attempt=attempt,
+            call=prepared.call,
+            progress=progress,
+            total=total,
+            message=message,
+        )
+
+    started = run.clock.monotonic()
+    try:
+        assert run.tools is not None
+        async with asyncio.timeout(limits.hard_seconds + ENFORCE_SECONDS):
+            reply = await run.tools.call_tool(
+                prepared.tool.spec, prepared.arguments, limits=limits, on_progress=on_progress
+            )
+    except TimeoutError:
+        reply = ToolReply(
+            outcome=Outcome.TIMEOUT, error=f"No answer within {limits.hard_seconds:g} seconds."
+        )
+    except Exception as error:  # the tool executor: a fault of the client is this call's result
+        reply = ToolReply(outcome=Outcome.PROTOCOL_ERROR, error=f"{type(error).__name__}: {error}")
+    duration = (run.clock.monotonic() - started) * 1000
+    return _result_of(run, prepared, reply, duration)
+
+
+async def finish_call(run: RunState, prepared: PreparedCall, result: ToolResult) -> ToolResult:
+    """The result after the after_tool_call hook, counted by the guards."""
+    hook = run.assistant.hooks.after_tool_call
+    if hook is not None:
+        returned = await call_hook(
+            run,
+            "after_tool_call",
+            hook,
+            hook_context(run),
+            call_for_hook(prepared),
+            {"outcome": result.outcome.value, "text": result.full_text, "error": result.error},
+        )
+        if returned is not None:
+            change = read_tool_call_hook(
+                returned, "after_tool_call", hook.path, {"content", "error"}
+            )
+            result = _changed(result, change)
+    run.guards.note_result(prepared.call.name, prepared.equal, result)
+    return result
+
+
+async def limit_result(run: RunState, result: ToolResult, turn: Turn, max_chars: int) -> ToolResult:
+    """The result with a text of at most ``max_chars``; the whole stays in ``full_text``."""
+    text = shorten(result.text, max_chars)
+    if text == result.text:
+        return result
+    await run.emit(
+        LimitReached,
+        turn=turn,
+        option="tool_result_max_chars",
+        detail=f"{result.call.name}: kept {len(text):,} of {len(result.full_text):,} characters",
+    )
+    return replace(result, text=text, is_truncated=True)
+
+
+def cancelled_result(run: RunState, call: ToolCall) -> ToolResult:
+    """The result of a call that was open when the run was stopped or ran out of time."""
+    tool = run.catalog.offered.get(call.name)
+    return _refused(run, call, Outcome.CANCELLED, "The call was cancelled.", tool)
+
+
+def result_message(result: ToolResult) -> Message:
+    """The tool message of a result."""
+    return Message(
+        role=Role.TOOL,
+        content=result.text,
+        tool_call_id=result.call.id,
+        call_key=result.call.key,
+        images=result.images,
+        failed=result.is_failure,
+    )
+
+
+def call_limits(run: RunState, tool: OfferedTool) -> CallLimits:
+    """The limits of one call: the server's or tool's own where set, else the assistant's."""
+    idle = tool.limits.idle_seconds or run.limits.tool_timeout_seconds
+    hard = tool.limits.hard_seconds or run.limits.tool_max_seconds
+    return CallLimits(idle_seconds=min(idle, hard), hard_seconds=hard)
+
+
+def call_for_hook(prepared: PreparedCall) -> JsonObject:
+    """A call as hooks see it."""
+    return {
+        "id": prepared.call.id,
+        "name": prepared.call.name,
+        "server": prepared.tool.spec.server,
+        "tool": prepared.tool.spec.name,
+        "arguments": prepared.arguments,
+    }
+
+
+def hook_context(run: RunState) -> object:
+    """The context of the hooks around a call."""
+    from agents.loop.hook_context import build_context  # it runs calls itself: a circle otherwise
+
+    return build_context(run)
+
+
+def _invalid_text(call: ToolCall, problem: ArgumentsProblem) -> str:
+    came = call.arguments if isinstance(call.arguments, str) else equal_key(call.arguments)
+    return f"Invalid arguments for {call.name}: {problem} Received: {shorten(came, 300)}"
+
+
+def _refused(
+    run: RunState,
+    call: ToolCall,
+    outcome: Outcome,
+    text: str,
+    tool: OfferedTool | None = None,
+) -> ToolResult:
+    """A result of a call that was not sent."""
+    return ToolResult(
+        call=call,
+        server=tool.spec.server if tool else "",
+        tool=tool.spec.name if tool else "",
+        outcome=outcome,
+        text=f"Error: {text}",
+        full_text=f"Error: {text}",
+        error=text,
+        is_correctable=is_correctable(outcome, text=text, rpc_code=None, own_names=()),
+    )
+
+
+def _refuse_repeat(run: RunState, prepared: PreparedCall) -> ToolResult:
+    text = (
+        f"This call was not executed: {prepared.call.name} gave the same result "
+        f"{run.limits.repeat_limit} times with the same arguments. Use that result, "
+        "try something else, or answer with what you have."
+    )
+    refused = _refused(run, prepared.call, Outcome.SKIPPED, text, prepared.tool)
+    return replace(refused, arguments=prepared.arguments)
+
+
+def _result_of(
+    run: RunState, prepared: PreparedCall, reply: ToolReply, duration_ms: float
+) -> ToolResult:
+    spec = prepared.tool.spec
+    text = reply_text(reply)
+    error = ""
+    if reply.outcome is not Outcome.OK:
+        error = text if text != NO_OUTPUT else ""
+        error = "\n".join(part for part in (reply.error, error) if part)
+        error = error or "The tool failed without saying why."
+        text = f"Error: {error}"
+    return ToolResult(
+        call=prepared.call,
+        server=spec.server,
+        tool=spec.name,
+        outcome=reply.outcome,
+        text=text,
+        full_text=text,
+        error=error,
+        is_correctable=is_correctable(
+            reply.outcome,
+            text=error,
+            rpc_code=reply.rpc_code,
+            own_names=own_names(prepared.tool),
+        ),
+        arguments=prepared.arguments,
+        parts=reply.parts,
+        structured=reply.structured,
+        duration_ms=duration_ms,
+        images=result_images(reply),
+    )
+
+
+def own_names(tool: OfferedTool) -> tuple[str, ...]:
+    """Names that may stand in an error text without meaning anything: the tool's own."""
+    schema = tool.spec.input_schema
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    names = tuple(properties) if isinstance(properties, dict) else ()
+    return (tool.name, tool.spec.name, tool.spec.server, *names)
+
+
+def _changed(result: ToolResult, change: JsonObject) -> ToolResult:
+    """The result as the after_tool_call hook wants it."""
+    if "error" in change:
+        error = str(change["error"])
+        text = f"Error: {error}"
+        return replace(result, outcome=Outcome.TOOL_ERROR, text=text, full_text=text, error=error)
+    if "content" in change:
+        text = str(change["content"])
+        return replace(result, outcome=Outcome.OK, text=text, full_text=text, error="")
+    return result

@@ -1,0 +1,233 @@
+"""From the messages of a run to what is really sent to a provider.
+
+Place in the house: ``agents.loop``, pure. Here ids are made unique, a provider's rules on system
+messages and ids are kept, pictures become image parts, and fields that a provider sent are replayed
+to it alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from agents.loop.arguments import ArgumentsProblem, parse_arguments
+from agents.loop.messages import JsonObject, JsonValue, Message, Role, ToolCall, text_of
+
+_ALPHABET = string.ascii_letters + string.digits
+_PATTERN = re.compile(r"^\^(?P<chars>\[[^\]]+\])\{(?P<low>\d+)(?:,(?P<high>\d+))?\}\$$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireRules:
+    """What a provider accepts. ``id_pattern`` is a character class with a length, or empty."""
+
+    provider: str
+    vision: bool = False
+    system_first_only: bool = False
+    id_pattern: str = ""
+
+
+@dataclass(slots=True)
+class Wire:
+    """Turns a run's messages into dictionaries; the same message gives the same object again.
+
+    Objects are kept so that a trace can recognise what it has stored already. They are never
+    changed.
+    """
+
+    rules: WireRules
+    _made: dict[tuple[int, tuple[str, ...]], tuple[Message, JsonObject]] = field(
+        default_factory=dict
+    )
+
+    def messages(self, messages: Sequence[Message]) -> tuple[JsonObject, ...]:
+        """The ``messages`` of a request body. The history must be well paired already."""
+        if self.rules.system_first_only:
+            messages = _system_first(messages)
+        ids = _wire_ids(messages, self.rules.id_pattern)
+        sent: list[JsonObject] = []
+        pictures: list[JsonObject] = []
+        for message in messages:
+            if message.role is not Role.TOOL and pictures:
+                sent.extend(pictures)
+                pictures = []
+            sent.append(self._dictionary(message, ids))
+            if message.images and self.rules.vision and message.role is Role.TOOL:
+                pictures.append(self._pictures(message))
+        return tuple(sent + pictures)
+
+    def _dictionary(self, message: Message, ids: dict[str, str]) -> JsonObject:
+        own_ids = tuple(ids[call.key] for call in message.tool_calls)
+        if message.role is Role.TOOL:
+            own_ids = (ids[message.call_key],)
+        known = self._made.get((id(message), own_ids))
+        if known is None:
+            known = (message, _to_dictionary(message, own_ids, self.rules))
+            self._made[id(message), own_ids] = known
+        return known[1]
+
+    def _pictures(self, message: Message) -> JsonObject:
+        known = self._made.get((id(message), ("pictures",)))
+        if known is None:
+            known = (message, _picture_message(message))
+            self._made[id(message), ("pictures",)] = known
+        return known[1]
+
+
+def call_ids(messages: Sequence[Message], rules: WireRules) -> dict[str, str]:
+    """How each call of the last assistant message is named to people and programs, by its key.
+
+    The provider's own id; where it is empty or stands twice in the message, the id on the wire.
+    """
+    on_wire = _wire_ids(messages, rules.id_pattern)
+    calls = messages[-1].tool_calls
+    ids = [call.id for call in calls]
+    return {
+        call.key: call.id if call.id.strip() and ids.count(call.id) == 1 else on_wire[call.key]
+        for call in calls
+    }
+
+
+def _wire_ids(messages: Sequence[Message], pattern: str) -> dict[str, str]:
+    """The provider's id wherever it can stand; else one made from the call's own key."""
+    accepts = re.compile(pattern) if pattern else None
+    calls = [call for message in messages for call in message.tool_calls]
+    sent_ids = {call.id for call in calls}
+    used: set[str] = set()
+    ids: dict[str, str] = {}
+    for call in calls:
+        wire_id = call.id
+        is_refused = accepts is not None and not accepts.fullmatch(wire_id)
+        if not wire_id.strip() or wire_id in used or is_refused:
+            wire_id = _made_up_id(call, pattern, sent_ids | used)
+        used.add(wire_id)
+        ids[call.key] = wire_id
+    return ids
+
+
+def _made_up_id(call: ToolCall, pattern: str, taken: set[str]) -> str:
+    alphabet, length, prefix = _id_shape(pattern)
+    for salt in range(1000):
+        digest = hashlib.sha256(f"{call.key}\n{call.id}\n{salt}".encode()).digest()
+        number = int.from_bytes(digest, "big")
+        letters = []
+        for _ in range(length):
+            number, rest = divmod(number, len(alphabet))
+            letters.append(alphabet[rest])
+        made = prefix + "".join(letters)
+        if made not in taken:
+            return made
+    raise ValueError(f"the pattern {pattern!r} leaves no free id for {len(taken)} calls")
+
+
+def _id_shape(pattern: str) -> tuple[str, int, str]:
+    """Alphabet, length and prefix of made up ids under a provider's pattern."""
+    match = _PATTERN.match(pattern)
+    if match is None:
+        return _ALPHABET, 24, "call_"
+    one = re.compile(match["chars"])
+    letters = [chr(code) for code in range(33, 127) if one.fullmatch(chr(code))]
+    alphabet = "".join(letter for letter in letters if letter in _ALPHABET) or "".join(letters)
+    low, high = int(match["low"]), int(match["high"] or match["low"])
+    return alphabet, min(high, max(low, 24)), ""
+
+
+def _to_dictionary(message: Message, ids: tuple[str, ...], rules: WireRules) -> JsonObject:
+    value: JsonObject = {"role": message.role.value, "content": _content(message, rules)}
+    if message.name:
+        value["name"] = message.name
+    if message.role is Role.TOOL:
+        value["tool_call_id"] = ids[0]
+    is_own = message.provider == rules.provider or not message.provider
+    if message.tool_calls:
+        value["content"] = value["content"] or None
+        value["tool_calls"] = [
+            _call(call, wire_id, with_extra=is_own)
+            for call, wire_id in zip(message.tool_calls, ids, strict=True)
+        ]
+    return {**message.extra, **value} if is_own else value
+
+
+def _call(call: ToolCall, wire_id: str, *, with_extra: bool) -> JsonObject:
+    extra = call.extra if with_extra else {}
+    function: JsonObject = {"name": call.name, "arguments": wire_arguments(call.arguments)}
+    return {**extra, "id": wire_id, "type": "function", "function": function}
+
+
+def wire_arguments(arguments: str | JsonObject) -> str:
+    """Arguments as text that every provider can read again: a JSON object.
+
+    What the model sent goes back untouched where it is a JSON object. Text that had to be repaired
+    goes back repaired, unreadable text as ``{}`` (its error result quotes it): several servers
+    parse the history and refuse the whole request otherwise.
+    """
+    if isinstance(arguments, str):
+        try:
+            if isinstance(json.loads(arguments), dict):
+                return arguments
+        except (ValueError, RecursionError):
+            pass
+        try:
+            arguments = parse_arguments(arguments)
+        except ArgumentsProblem:
+            return "{}"
+    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+def _content(message: Message, rules: WireRules) -> JsonValue:
+    if not isinstance(message.content, tuple):
+        return message.content if message.content is not None else ""
+    if rules.vision:
+        return list(message.content)
+    return [
+        part if part.get("type") == "text" else {"type": "text", "text": f"[{part.get('type')}]"}
+        for part in message.content
+    ]
+
+
+def _picture_message(message: Message) -> JsonObject:
+    """Pictures of a tool result: tool messages hold text only, so a user message shows them."""
+    parts: list[JsonValue] = [
+        {"type": "text", "text": f"Pictures returned by the tool call {message.tool_call_id}:"}
+    ]
+    parts += [
+        {
+            "type": "image_url",
+            "image_url": {"url": f"data:{image.mime_type};base64,{image.data}"},
+        }
+        for image in message.images
+    ]
+    return {"role": "user", "content": parts}
+
+
+def _system_first(messages: Sequence[Message]) -> list[Message]:
+    """One system message at the front; a correction notice goes into the failed results before
+    it.
+    """
+    system = [m for m in messages if m.role is Role.SYSTEM and not m.is_notice]
+    rest: list[Message] = []
+    for message in messages:
+        if message.is_notice:
+            _add_notice(rest, text_of(message.content))
+        elif message.role is not Role.SYSTEM:
+            rest.append(message)
+    if not system:
+        return rest
+    if len(system) == 1 and messages[0] is system[0]:
+        return [system[0], *rest]
+    text = "\n\n".join(text_of(message.content) for message in system)
+    return [replace(system[0], content=text), *rest]
+
+
+def _add_notice(messages: list[Message], notice: str) -> None:
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if message.role is not Role.TOOL:
+            return
+        if message.failed:
+            text = f"{text_of(message.content)}\n\n{notice}"
+            messages[position] = replace(message, content=text)
