@@ -48,7 +48,6 @@ class McpConnection:
 
     def __init__(self, resolved: ResolvedConfig, *, connect_seconds: float) -> None:
         self.protocol = ""
-        self.has_answered = False
         self.fault = ""
         self._resolved = resolved
         self._server = resolved.config.server_id
@@ -134,7 +133,6 @@ class McpConnection:
             finally:
                 self._calls_open -= 1
                 self._leave_when_drained()
-            self.has_answered = True
             if changes == self._changes:
                 self._listing = tools
             return tools
@@ -181,7 +179,6 @@ class McpConnection:
             types.CallToolResult,
             progress_callback=note_progress,
         )
-        self.has_answered = True
         return reply_from_result(raw_result(result))
 
     async def _guarded(self, awaitable: Awaitable[_T]) -> _T:

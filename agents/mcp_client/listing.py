@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from agents.loop.interfaces import ToolSpec
 from agents.loop.messages import JsonObject
 from agents.mcp_client.discovery import specs_from_tools
-from agents.mcp_client.wire import is_plain_tool, raw_result
+from agents.mcp_client.wire import has_header_arguments, raw_result
 
 MOST_PAGES = 100
 
@@ -68,5 +68,5 @@ def _refused_names(tools: Any, page: types.ListToolsResult) -> set[str]:
     return {
         str(tool["name"])
         for tool in (tools if isinstance(tools, list) else [])
-        if is_plain_tool(tool) and tool["name"] not in kept
+        if has_header_arguments(tool) and tool["name"] not in kept
     }

@@ -29,7 +29,6 @@ class Connection(Protocol):
     """One open way to a server; MCP servers and Python modules have one each."""
 
     protocol: str
-    has_answered: bool
     fault: str
 
     @property
@@ -181,13 +180,13 @@ class PooledServers:
         """Every tool of a server. Raises ``ServerUnavailable``, within the connect limit."""
         config = self._config(server)
         slot = self._pool.slot(config)
+        was_open = slot.is_open
         connection = await slot.connection()
-        was_used = connection.has_answered
         try:
             tools = await connection.list_tools()
         except ServerUnavailable as error:
             slot.note_failure(connection, error)
-            if not was_used or connection.is_usable:
+            if not was_open or connection.is_usable:
                 raise
             # It had been open for long and was gone: listing again on a new one does no harm.
             connection = await slot.connection()
@@ -243,6 +242,11 @@ class _Slot:
         return self._opening is None and (
             self._connection is None or self._connection.calls_open == 0
         )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a usable connection."""
+        return self._connection is not None and self._connection.is_usable
 
     async def connection(self) -> Connection:
         """A usable connection, opened if need be; many callers share one opening.
@@ -306,17 +310,13 @@ class _Slot:
         )
 
     def _let_go(self) -> None:
-        """Part with a broken connection; one that never answered counts as a failure."""
+        """Part with a broken connection: it worked once, so the next may be opened at once."""
         connection = self._connection
         if connection is None:
             return
         self._connection = None
+        self.last_error = connection.fault or self.last_error
         self._pool.end(connection)
-        if connection.has_answered:
-            self._failures = 0
-            return
-        self.last_error = self.last_error or connection.fault or "the server hung up"
-        self._note_failed()
 
     async def _open(self) -> Connection:
         connection: Connection | None = None
@@ -336,6 +336,7 @@ class _Slot:
         finally:
             self._opening = None
         self._connection = connection
+        self._failures = 0
         self.last_error = ""
         return connection
 

@@ -37,7 +37,6 @@ class PythonConnection:
 
     def __init__(self, config: ServerConfig, *, connect_seconds: float) -> None:
         self.protocol = "python"
-        self.has_answered = True
         self.fault = ""
         self.stderr_tail = ""
         self._config = config

@@ -80,7 +80,7 @@ class WireWatch:
 
     def _response_from(self, value: JsonObject) -> types.JSONRPCMessage | None:
         request_id = value.get("id")
-        if request_id is None and len(self.open_requests) == 1:
+        if request_id is None and "error" in value and len(self.open_requests) == 1:
             request_id = next(iter(self.open_requests))
         if not isinstance(request_id, str | int) or str(request_id) not in self.open_requests:
             return None
@@ -126,23 +126,28 @@ def _mended_result(method: str, result: JsonObject) -> JsonObject:
 
 
 def _plain_tools(tools: Any) -> list[JsonValue]:
-    """Name and schema of the well-formed tools: the SDK maps arguments to headers by them."""
+    """Name and schema of the tools whose arguments the SDK has to repeat in headers."""
     if not isinstance(tools, list):
         return []
     return [
         {"name": tool["name"], "inputSchema": tool["inputSchema"]}
         for tool in tools
-        if is_plain_tool(tool)
+        if has_header_arguments(tool)
     ]
 
 
-def is_plain_tool(tool: Any) -> bool:
-    """Whether an entry of ``tools/list`` is shaped as the protocol wants it."""
+def has_header_arguments(tool: Any) -> bool:
+    """Whether a well-formed entry of ``tools/list`` wants arguments in headers as well."""
+    if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
+        return False
+    schema = tool.get("inputSchema")
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        return False
+    properties = schema.get("properties")
     return (
-        isinstance(tool, dict)
-        and isinstance(tool.get("name"), str)
-        and isinstance(tool.get("inputSchema"), dict)
-        and tool["inputSchema"].get("type") == "object"
+        isinstance(properties, dict)
+        and all(isinstance(value, dict) for value in properties.values())
+        and "x-mcp-header" in str(properties)
     )
 
 

@@ -1,7 +1,7 @@
 """HTTP by hand, in a thread of the test's process: statuses, bodies and drops of any kind.
 
-``with raw_http_server(script, **rules) as server`` gives ``server.url`` and ``server.requests``. The script is
-that of ``raw_server``. Rules, which may be changed while it runs:
+``with raw_http_server(script, **rules) as server`` gives ``server.url`` and ``server.requests``.
+The script is that of ``raw_server``. Rules, which may be changed while it runs:
 
 ================  ==================================================================================
 ``status``        status for ``on`` (a method; default ``tools/call``; ``*`` for every request)
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import queue
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -39,6 +40,7 @@ class RawHttpServer:
         self.stopping = threading.Event()
         self.notices: queue.Queue[str] = queue.Queue()
         self.url = ""
+        self.connections: list[socket.socket] = []
         self._dialog = RawServer(script, self._send_notice)
 
     def methods(self) -> list[str]:
@@ -82,9 +84,8 @@ class _Handler(BaseHTTPRequestHandler):
         message = json.loads(self.rfile.read(size) or b"{}")
         raw.requests.append(("POST", {k.lower(): v for k, v in self.headers.items()}, message))
         on = rules.get("on", "tools/call")
-        if on == "*" or message.get("method") == on:
-            if self._misbehave(rules):
-                return
+        if on in ("*", message.get("method")) and self._misbehave(rules):
+            return
         session = self.headers.get("mcp-session-id")
         headers = {}
         if rules.get("session"):
@@ -141,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.flush()
             self.close_connection = True
             return True
-        if "location" in rules:
+        if "location" in rules and self.path != rules["location"]:
             self._reply(rules.get("status", 307), "", "", {"location": rules["location"]})
             return True
         if "status" in rules or "body" in rules:
@@ -166,6 +167,11 @@ class _Threads(ThreadingHTTPServer):
     daemon_threads = True
     raw: RawHttpServer
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection, and remember it to be cut at the end."""
+        self.raw.connections.append(request)
+        super().process_request(request, client_address)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hangs up is no news."""
 
@@ -187,4 +193,7 @@ def raw_http_server(
         raw.stopping.set()
         listener.shutdown()
         listener.server_close()
+        for connection in raw.connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
         thread.join(5)

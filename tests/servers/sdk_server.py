@@ -1,7 +1,8 @@
 """The standard tools on the official SDK: ``sdk_server.py stdio | http | sse``.
 
-``http`` (streamable) and ``sse`` listen on a free port of 127.0.0.1 and print the URL as the first line.
-With the environment variable ``TOKEN`` set, HTTP requests need ``Authorization: Bearer TOKEN``.
+``http`` (streamable) and ``sse`` listen on a free port of 127.0.0.1 and print the URL as the first
+line. With the environment variable ``TOKEN`` set, HTTP requests need ``Authorization: Bearer
+TOKEN``.
 """
 
 from __future__ import annotations
