@@ -29,7 +29,7 @@ CORRECTABLE_RPC_CODES = frozenset({-32602, -32601})
 
 _LEFT_OUT = " \N{BULLET} "
 _QUOTED_NAME = re.compile(
-    r"""(?P<json_value>"\s*:\s*)?(?:"[^\s"]+"|`[^\s`]+`|(?<!\w)'[^\s']+'(?!\w))"""
+    r""""[^\s"]+"\s*:\s*"(?P<json_value>[^"]*)"|"[^\s"]+"|`[^\s`]+`|(?<!\w)'[^\s']+'(?!\w)"""
 )
 
 
@@ -72,4 +72,5 @@ def _without_names(text: str, own_names: Iterable[str]) -> str:
 
 def _keep_json_value(match: re.Match[str]) -> str:
     # {"error": "timeout"} is the server speaking; 'timeout' is required names a field.
-    return match.group(0) if match.group("json_value") else _LEFT_OUT
+    value = match.group("json_value")
+    return _LEFT_OUT if value is None else _LEFT_OUT + _QUOTED_NAME.sub(_keep_json_value, value)
