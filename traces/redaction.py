@@ -51,8 +51,9 @@ class Redactor:
         forms: set[str] = set()
         for secret in secrets:
             if len(secret) >= SHORTEST_SECRET:
-                plain = json.dumps(secret, ensure_ascii=False)[1:-1]
-                forms |= {plain, json.dumps(secret)[1:-1], json.dumps(plain)[1:-1]}
+                plain = {_escaped(secret, False), _escaped(secret, True)}
+                nested = {_escaped(form, is_ascii) for form in plain for is_ascii in (False, True)}
+                forms |= plain | nested
         longest_first = sorted(forms, key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, longest_first))) if forms else None
 
@@ -64,6 +65,11 @@ class Redactor:
             if marker in json_text:
                 json_text = shape.sub(REDACTED, json_text)
         return _NAMED.sub(rf"\1{REDACTED}", json_text)
+
+
+def _escaped(text: str, is_ascii: bool) -> str:
+    """A text as it stands inside of JSON quotes."""
+    return json.dumps(text, ensure_ascii=is_ascii)[1:-1]
 
 
 _registered: set[str] = set()

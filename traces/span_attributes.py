@@ -175,12 +175,22 @@ def call_start(event: events.ToolCallStarted | events.ToolCallWaiting) -> Attrib
     """Of a tool call when work on it begins, or a person is asked."""
     raw = event.call.arguments
     attributes: Attributes = {
+        **call_id(event),
         "toolloop.attempt": event.attempt,
         "gen_ai.tool.call.arguments": Payload(value=event.arguments),
     }
     if raw != event.arguments:
         attributes["toolloop.call.raw_arguments"] = Payload(value=raw)
     return attributes
+
+
+def call_id(event: events.Event) -> Attributes:
+    """The id on the wire, and the provider's own where it was unfit."""
+    on_wire = getattr(event, "call_id", "")
+    given: events.ToolCall = (event.result if hasattr(event, "result") else event).call
+    if not on_wire or on_wire == given.id:
+        return {"gen_ai.tool.call.id": given.id}
+    return {"gen_ai.tool.call.id": on_wire, "toolloop.call.given_id": given.id}
 
 
 def decision(event: events.ToolCallDecided, since_ns: int) -> Attributes:

@@ -51,7 +51,7 @@ class RunSpans:
         self.last_model: SpanRecord | None = None
         self.fallback: SpanRecord | None = None
         self.calls: dict[str, SpanRecord] = {}
-        self.hooks: dict[tuple[str, str], SpanRecord] = {}
+        self.hooks: dict[tuple[str, str], list[SpanRecord]] = {}
         self.waiting_since: dict[str, int] = {}
         self.history_notes: list[str] = []
 
@@ -67,13 +67,14 @@ class RunSpans:
 
     def innermost(self) -> SpanRecord:
         """The span that runs now, for what has no place of its own."""
-        hook = next(reversed(self.hooks.values()), None)
-        return hook or self.turn or self.agent
+        hooks = next(reversed(self.hooks.values()), None)
+        return (hooks and hooks[-1]) or self.turn or self.agent
 
     def open_spans(self) -> list[SpanRecord]:
         """Every open span but the agent's, the innermost first."""
         outer = (self.model, self.fallback, self.retry, self.turn)
-        spans = [*self.hooks.values(), *self.calls.values(), *(span for span in outer if span)]
+        hooks = [span for spans in self.hooks.values() for span in spans]
+        spans = [*hooks, *self.calls.values(), *(span for span in outer if span)]
         return [span for span in spans if span.end_ns is None]
 
 
@@ -141,8 +142,7 @@ class SpanBuilder:
             case events.NoteLogged():
                 attributes_of.append(run.innermost(), "toolloop.notes", attributes_of.note(event))
             case events.Delegated():
-                child = {"run": event.child_run, "assistant": event.assistant}
-                attributes_of.append(run.agent, "toolloop.delegated_to", child)
+                attributes_of.append(run.agent, "toolloop.delegated_to", event.assistant)
                 return [run.agent.copy()]
             case _:
                 return self._handle_compaction(run, event)
@@ -260,11 +260,14 @@ class SpanBuilder:
             name = f"{event.hook} hook"
             span = self._open(run, event, parent=parent, kind="hook", name=name)
             span.attributes = attributes_of.hook_start(event)
-            run.hooks[key] = span
+            run.hooks.setdefault(key, []).append(span)
             return [span.copy()]
-        started = run.hooks.pop(key, None)
-        if started is None:
+        open_hooks = run.hooks.get(key)
+        if not open_hooks:
             return []
+        started = open_hooks.pop(0)
+        if not open_hooks:
+            del run.hooks[key]
         status = "error" if event.error else "ok"
         return [_close(started, event.at_ns, status, attributes_of.hook_end(event))]
 
@@ -310,7 +313,7 @@ class SpanBuilder:
         status = "error" if result.is_failure else "ok"
         if result.outcome in ("cancelled", "interrupted"):
             status = "cancelled"
-        span.attributes["toolloop.attempt"] = event.attempt
+        span.attributes |= {"toolloop.attempt": event.attempt, **attributes_of.call_id(event)}
         return [_close(span, event.at_ns, status, attributes_of.result(result))]
 
     def _observe_calls(self, run: RunSpans, event: events.ToolCallsObserved) -> list[Change]:
@@ -325,9 +328,10 @@ class SpanBuilder:
         changes: list[Change] = []
         if run.fallback:
             changes.append(_close(run.fallback, event.at_ns, "error"))
-        parent = run.turn if run.turn and run.turn.turn == "F" else run.agent
+        if run.turn and run.turn.turn == "F":
+            changes += self._close_turn(run, event.at_ns, "error")
         name = f"fallback, level {event.level}"
-        run.fallback = self._open(run, event, parent=parent, kind="fallback", name=name)
+        run.fallback = self._open(run, event, parent=run.agent, kind="fallback", name=name)
         run.fallback.turn = "F"
         run.fallback.attributes = attributes_of.fallback(event)
         return [*changes, run.fallback.copy()]
