@@ -1,0 +1,58 @@
+"""What is stored about assistants and their conversations.
+
+Place in the house: ``agents``. What a person may read comes from ``agents.access``.
+"""
+
+from __future__ import annotations
+
+from agents.models.configuration import (
+    SERVER_ID_MESSAGE,
+    SERVER_ID_PATTERN,
+    Assistant,
+    AssistantServer,
+    GlobalPrompt,
+    OnToolError,
+    Provider,
+    Review,
+    Server,
+    Tool,
+    ToolSample,
+    Transport,
+    TrustedName,
+    TrustedNameKind,
+)
+from agents.models.conversations import (
+    FINAL_STATUSES,
+    Attachment,
+    Conversation,
+    Message,
+    MessageRole,
+    Run,
+    RunStatus,
+    new_id,
+)
+
+__all__ = [
+    "FINAL_STATUSES",
+    "SERVER_ID_MESSAGE",
+    "SERVER_ID_PATTERN",
+    "Assistant",
+    "AssistantServer",
+    "Attachment",
+    "Conversation",
+    "GlobalPrompt",
+    "Message",
+    "MessageRole",
+    "OnToolError",
+    "Provider",
+    "Review",
+    "Run",
+    "RunStatus",
+    "Server",
+    "Tool",
+    "ToolSample",
+    "Transport",
+    "TrustedName",
+    "TrustedNameKind",
+    "new_id",
+]
