@@ -87,7 +87,8 @@ class ModelRequestStarted(Event):
     """A request goes out. ``messages`` and ``tools`` are the wire dictionaries, never changed
     later.
 
-    ``try_number`` counts the tries for one answer from 1, over all models asked. ``tool_names`` are the flat names offered.
+    ``try_number`` counts the tries for one answer from 1, over all models asked. ``tool_names`` are
+    the flat names offered.
     """
 
     turn: Turn

@@ -246,7 +246,7 @@ def hook_context(run: RunState) -> object:
 
 def _invalid_text(call: ToolCall, problem: ArgumentsProblem) -> str:
     came = call.arguments if isinstance(call.arguments, str) else equal_key(call.arguments)
-    return f"Invalid arguments for {call.name}: {problem} Received: {shorten(came, 300)}"
+    return f"Invalid arguments for {call.name}: {problem}. Received: {shorten(came, 300)}"
 
 
 def _refused(

@@ -1,0 +1,224 @@
+"""The life of a run: queued, running, finished. The only writer of ``Run.status``.
+
+Place in the house: ``agents.runs``. Plain synchronous functions on the database; async callers wrap
+them. The run table is the queue: claiming is one conditional UPDATE that counts 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from agents.loop.events import RunFinished
+from agents.loop.fixed_texts import fixed_answer
+from agents.loop.messages import JsonObject, JsonValue
+from agents.loop.prompts import language_of
+from agents.models import (
+    Assistant,
+    Conversation,
+    Message,
+    MessageRole,
+    Run,
+    RunStatus,
+    new_id,
+)
+
+LEASE = timedelta(seconds=30)
+"""How long a run is held without a sign of life of its worker."""
+
+TITLE_CHARS = 60
+
+
+def start_conversation(user: AbstractBaseUser, assistant: Assistant) -> Conversation:
+    """A new conversation of this user with this assistant."""
+    return Conversation.objects.create(user=user, assistant=assistant)
+
+
+@transaction.atomic
+def submit_message(conversation: Conversation, content: JsonValue) -> Run:
+    """Store a user message and queue its run; it joins the conversation when the run is claimed."""
+    message = Message.objects.create(
+        conversation=conversation, role=MessageRole.USER, content=content, is_waiting=True
+    )
+    return Run.objects.create(
+        conversation=conversation,
+        assistant_id=conversation.assistant_id,
+        user_id=conversation.user_id,
+        message=message,
+        trace_id=new_id(),
+    )
+
+
+@transaction.atomic
+def claim_run(run_id: str, owner: str) -> bool:
+    """Take a queued run; ``False`` where it is taken, or its conversation is busy or has an older
+    one.
+
+    The waiting user message joins the conversation at its end.
+    """
+    now = timezone.now()
+    try:
+        with transaction.atomic():
+            claimed = (
+                Run.objects.filter(pk=run_id, status=RunStatus.QUEUED)
+                .filter(~Exists(_ahead_in_conversation()))
+                .update(
+                    status=RunStatus.RUNNING,
+                    lease_owner=owner,
+                    lease_until=now + LEASE,
+                    started_at=now,
+                )
+            )
+    except IntegrityError:
+        return False
+    if claimed != 1:
+        return False
+    run = Run.objects.select_related("conversation").get(pk=run_id)
+    _attach_message(run)
+    return True
+
+
+def renew_lease(run_id: str, owner: str) -> bool:
+    """Hold a run longer; ``False`` where it is not this owner's any more."""
+    until = timezone.now() + LEASE
+    runs = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING, lease_owner=owner)
+    return runs.update(lease_until=until) == 1
+
+
+@transaction.atomic
+def start_child_run(parent: Run, assistant: Assistant, owner: str) -> Run:
+    """A run of another assistant on behalf of ``parent``, in the same conversation and trace."""
+    now = timezone.now()
+    return Run.objects.create(
+        conversation_id=parent.conversation_id,
+        assistant=assistant,
+        user_id=parent.user_id,
+        parent_run=parent,
+        trace_id=parent.trace_id,
+        status=RunStatus.RUNNING,
+        lease_owner=owner,
+        lease_until=now + LEASE,
+        started_at=now,
+    )
+
+
+def keep_configuration(run_id: str, configuration: JsonObject) -> None:
+    """Store the snapshot of what the run uses."""
+    Run.objects.filter(pk=run_id).update(configuration=configuration)
+
+
+def finish_run(event: RunFinished, answer_id: str | None) -> None:
+    """Write a run's end. Belongs into one transaction with its answer."""
+    Run.objects.filter(pk=event.run, status=RunStatus.RUNNING).update(
+        status=event.status,
+        stop_reason=event.stop_reason,
+        level=event.level,
+        error=event.error,
+        answer_id=answer_id,
+        turns=event.turns,
+        tool_calls=event.tool_calls,
+        input_tokens=event.input_tokens,
+        output_tokens=event.output_tokens,
+        finished_at=timezone.now(),
+        lease_until=None,
+    )
+
+
+@transaction.atomic
+def interrupt_run(run_id: str, error: str, results: Mapping[str, str] | None = None) -> str | None:
+    """End a run that its worker lost, children included, with the fixed text; ``None`` if it had
+    ended.
+
+    Returns the answer's text.
+    """
+    run = Run.objects.select_related("conversation", "message").get(pk=run_id)
+    open_runs = Run.objects.filter(Q(pk=run_id) | Q(parent_run=run_id), status=RunStatus.RUNNING)
+    ended = open_runs.update(
+        status=RunStatus.INTERRUPTED,
+        stop_reason="worker_lost",
+        level=3,
+        error=error,
+        finished_at=timezone.now(),
+        lease_until=None,
+    )
+    if not ended:
+        return None
+    question = str(run.message.content) if run.message is not None else ""
+    text = fixed_answer("worker_lost", [], language=language_of(question))
+    answer = Message.objects.create(
+        conversation_id=run.conversation_id,
+        parent_id=run.conversation.leaf_id,
+        run=run,
+        role=MessageRole.ASSISTANT,
+        content=text,
+        level=3,
+    )
+    Run.objects.filter(pk=run_id).update(answer=answer)
+    move_leaf(run.conversation_id, answer.pk)
+    return text
+
+
+def interrupt_lost_runs(conversation_id: str, now: datetime | None = None) -> int:
+    """End the runs of a conversation whose lease ran out; how many there were."""
+    moment = now or timezone.now()
+    lost = Run.objects.filter(
+        conversation_id=conversation_id,
+        status=RunStatus.RUNNING,
+        parent_run__isnull=True,
+        lease_until__lt=moment,
+    ).values_list("pk", flat=True)
+    count = 0
+    for run_id in list(lost):
+        count += interrupt_run(run_id, "The process that worked on this run ended.") is not None
+    return count
+
+
+@transaction.atomic
+def cancel_queued_run(run_id: str) -> bool:
+    """Stop a run that has not begun; its message joins the conversation, unanswered."""
+    stopped = Run.objects.filter(pk=run_id, status=RunStatus.QUEUED).update(
+        status=RunStatus.CANCELLED, stop_reason="cancelled", finished_at=timezone.now()
+    )
+    if stopped:
+        _attach_message(Run.objects.select_related("conversation").get(pk=run_id))
+    return bool(stopped)
+
+
+def move_leaf(conversation_id: str, message_id: str) -> None:
+    """The conversation now ends with this message."""
+    Conversation.objects.filter(pk=conversation_id).update(
+        leaf_id=message_id, updated_at=timezone.now()
+    )
+
+
+def _ahead_in_conversation() -> object:
+    """Runs that must end before a queued one may start: a running one, or an older queued one."""
+    return Run.objects.filter(
+        conversation=OuterRef("conversation"), parent_run__isnull=True
+    ).filter(
+        Q(status=RunStatus.RUNNING)
+        | Q(status=RunStatus.QUEUED, created_at__lt=OuterRef("created_at"))
+    )
+
+
+def _attach_message(run: Run) -> None:
+    if run.message_id is None:
+        return
+    conversation = run.conversation
+    Message.objects.filter(pk=run.message_id).update(
+        parent_id=conversation.leaf_id, is_waiting=False, run=run
+    )
+    move_leaf(conversation.pk, run.message_id)
+    if not conversation.title:
+        title = _first_words(str(run.message.content) if run.message is not None else "")
+        Conversation.objects.filter(pk=conversation.pk).update(title=title)
+
+
+def _first_words(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 1].rstrip()}…"

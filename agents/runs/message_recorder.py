@@ -1,0 +1,190 @@
+"""The required sink: stores a run's messages as they come into being.
+
+Place in the house: ``agents.runs``. The assistant message with its calls is committed before the
+first call is sent, each result when it is there, the answer together with the run's end. If storing
+fails, the run fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+
+from asgiref.sync import sync_to_async
+from django.db import transaction
+
+from agents.loop.events import (
+    AnswerReady,
+    Event,
+    ModelAnswered,
+    ModelCancelled,
+    RunFinished,
+    ToolCallFinished,
+)
+from agents.loop.messages import JsonObject, JsonValue, Role, ToolCall
+from agents.loop.messages import Message as LoopMessage
+from agents.loop.results import PartKind, ToolResult
+from agents.models import Attachment, Message, MessageRole
+from agents.runs import lifecycle
+
+
+class MessageRecorder:
+    """Writes the messages of one root run and its children to one conversation, in order."""
+
+    def __init__(self, conversation_id: str, leaf_id: str | None) -> None:
+        self._conversation_id = conversation_id
+        self._leaf_id = leaf_id
+        self._last_call_message: dict[str, str] = {}
+        self._answers: dict[str, AnswerReady] = {}
+        self._answer_ids: dict[str, str | None] = {}
+        self._last_answer_id: str | None = None
+        self._lock = asyncio.Lock()
+
+    async def handle(self, event: Event) -> None:
+        """Store what the event brings; returns when it is committed."""
+        match event:
+            case ModelAnswered(message=message) if message.tool_calls:
+                await self._store(self._assistant_row(event, message, turn=str(event.turn)))
+            case ModelCancelled(partial=partial) if partial.strip():
+                message = LoopMessage(role=Role.ASSISTANT, content=partial)
+                row = self._assistant_row(event, message, turn=str(event.turn), is_aborted=True)
+                await self._store(row)
+            case ToolCallFinished():
+                await self._store(*self._result_rows(event))
+            case AnswerReady():
+                self._answers[event.run] = event
+            case RunFinished():
+                await self._finish(event)
+
+    async def _store(self, row: Message, attachments: tuple[Attachment, ...] = ()) -> None:
+        async with self._lock:
+            row.parent_id = self._leaf_id
+            await sync_to_async(self._write)(row, attachments)
+            self._leaf_id = row.pk
+        if row.tool_calls and row.run_id is not None:
+            self._last_call_message[row.run_id] = row.pk
+
+    async def _finish(self, event: RunFinished) -> None:
+        async with self._lock:
+            await sync_to_async(self._write_end)(event, self._answers.pop(event.run, None))
+
+    def _write(self, row: Message, attachments: tuple[Attachment, ...]) -> None:
+        with transaction.atomic():
+            row.save(force_insert=True)
+            for attachment in attachments:
+                attachment.save(force_insert=True)
+            lifecycle.move_leaf(self._conversation_id, row.pk)
+
+    def _write_end(self, event: RunFinished, answer: AnswerReady | None) -> None:
+        """The answer and the run's end in one transaction."""
+        with transaction.atomic():
+            answer_id = self._last_answer_id
+            if answer is not None and answer.is_stored:
+                answer_id = self._last_call_message.get(event.run)
+                Message.objects.filter(pk=answer_id).update(level=answer.level)
+            elif answer is not None:
+                row = self._assistant_row(event, answer.message, level=answer.level)
+                row.details = {"source": answer.source}
+                row.parent_id = self._leaf_id
+                self._write(row, ())
+                self._leaf_id = answer_id = row.pk
+            lifecycle.finish_run(event, answer_id)
+        self._last_answer_id = answer_id
+
+    def _assistant_row(
+        self,
+        event: Event,
+        message: LoopMessage,
+        *,
+        turn: str = "",
+        level: int | None = None,
+        is_aborted: bool = False,
+    ) -> Message:
+        return Message(
+            conversation_id=self._conversation_id,
+            run_id=event.run,
+            role=MessageRole.ASSISTANT,
+            content=storable(message.content),
+            tool_calls=[call_json(call) for call in message.tool_calls],
+            extra=storable(message.extra),
+            provider=message.provider,
+            turn=turn,
+            level=level,
+            is_aborted=is_aborted,
+        )
+
+    def _result_rows(self, event: ToolCallFinished) -> tuple[Message, tuple[Attachment, ...]]:
+        result = event.result
+        row = Message(
+            conversation_id=self._conversation_id,
+            run_id=event.run,
+            role=MessageRole.TOOL,
+            content=storable(result.text),
+            tool_call_id=storable(result.call.id),
+            call_key=result.call.key,
+            outcome=result.outcome.value,
+            duration_ms=result.duration_ms,
+            details=result_details(result, event.attempt),
+            turn=str(event.turn),
+        )
+        return row, tuple(_attachments(row, result))
+
+
+def call_json(call: ToolCall) -> JsonObject:
+    """A call as it is stored on its message."""
+    return {
+        "id": storable(call.id),
+        "name": storable(call.name),
+        "arguments": storable(call.arguments),
+        "key": call.key,
+        "extra": storable(call.extra),
+    }
+
+
+def result_details(result: ToolResult, attempt: int) -> JsonObject:
+    """What is stored about a result besides its text."""
+    return {
+        "server": result.server,
+        "tool": result.tool,
+        "arguments": storable(result.arguments),
+        "chars": len(result.full_text),
+        "error": storable(result.error[:2000]),
+        "correctable": result.is_correctable,
+        "truncated": result.is_truncated,
+        "kept": result.is_kept,
+        "attempt": attempt,
+    }
+
+
+def storable(value: JsonValue) -> JsonValue:
+    """The value without what databases refuse: NUL and lone surrogates become U+FFFD."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    if isinstance(value, list | tuple):
+        return [storable(item) for item in value]
+    if isinstance(value, dict):
+        return {str(storable(key)): storable(item) for key, item in value.items()}
+    return value
+
+
+def _attachments(row: Message, result: ToolResult) -> list[Attachment]:
+    kinds = (PartKind.IMAGE, PartKind.AUDIO)
+    found = []
+    for part in result.parts:
+        if part.kind not in kinds or not part.data:
+            continue
+        try:
+            content = base64.b64decode(part.data, validate=False)
+        except (binascii.Error, ValueError):
+            continue
+        found.append(
+            Attachment(
+                message=row,
+                position=len(found),
+                kind=part.kind.value,
+                mime_type=part.mime_type[:100],
+                content=content,
+            )
+        )
+    return found

@@ -1,0 +1,231 @@
+"""What a run needs from beyond the loop: models, servers, a person, other assistants.
+
+Place in the house: ``agents.runs``, between the loop and providers, MCP and the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from asgiref.sync import sync_to_async
+
+from agents.loop.errors import DelegationRefused, HookError, ModelError, ModelNotFound
+from agents.loop.events import Emit
+from agents.loop.hooks import Delegation
+from agents.loop.interfaces import Approver, ToolCaller
+from agents.loop.messages import Message
+from agents.loop.request import (
+    FallbackAssistant,
+    ModelTarget,
+    RunOutcome,
+    RunRequest,
+)
+from agents.loop.run import run_loop
+from agents.loop.wire import WireRules
+from agents.models import Assistant, Run
+from agents.runs import lifecycle
+from agents.runs.plans import (
+    FALLBACK_ASSISTANT,
+    ModelChoice,
+    ProviderFacts,
+    RunPlan,
+    load_assistant,
+    load_child_plan,
+    load_provider,
+    load_servers,
+    model_choice,
+    read_prompts,
+)
+from agents.runs.resources import RunResources
+
+MAX_DEPTH = 5
+"""How deep assistants may delegate (section 10 of the contract)."""
+
+
+class RunOutside:
+    """The outside of one run, built from its plan."""
+
+    def __init__(
+        self, plan: RunPlan, *, resources: RunResources, approver: Approver, emit: Emit
+    ) -> None:
+        self._plan = plan
+        self._resources = resources
+        self._approver = approver
+        self._emit = emit
+
+    @property
+    def approver(self) -> Approver:
+        """Who is asked when the policy says ask."""
+        return self._approver
+
+    async def models(self, provider: str | None, model: str | None) -> tuple[ModelTarget, ...]:
+        """The assistant's models, best first, or those that a create hook named."""
+        if self._plan.hook_fault:
+            raise HookError(self._plan.hook_fault)
+        choice = self._plan.models
+        if provider is not None:
+            facts = await sync_to_async(load_provider)(provider)
+            if facts is None:
+                raise HookError(f"The create hook named the provider {provider!r}: unknown")
+            choice = ModelChoice(
+                provider=facts,
+                model=model or "",
+                fallback_provider=choice.fallback_provider,
+                fallback_model=choice.fallback_model if choice.fallback_provider else "",
+            )
+        elif model is not None:
+            choice = ModelChoice(
+                provider=choice.provider,
+                model=model,
+                fallback_provider=choice.fallback_provider,
+                fallback_model=choice.fallback_model,
+            )
+        return self._targets(choice, self._plan.assistant.assistant_id)
+
+    async def tools(self, servers: Sequence[str]) -> ToolCaller:
+        """The callers of these servers, opened when they are used."""
+        configs = dict(self._plan.servers)
+        missing = [server for server in servers if server not in configs]
+        if missing:
+            found = await sync_to_async(load_servers)(missing)
+            unknown = [server for server in missing if server not in found]
+            if unknown:
+                raise HookError(f"The create hook named unknown servers: {', '.join(unknown)}")
+            configs.update(found)
+        return self._resources.pool.servers({server: configs[server] for server in servers})
+
+    async def fallback(self) -> FallbackAssistant:
+        """The assistant's own fallback assistant, or the one that comes with the application."""
+        assistant = await sync_to_async(self._load_fallback)()
+        choice = model_choice(assistant)
+        if choice.provider is None:
+            own = self._plan.models
+            choice = ModelChoice(
+                provider=own.provider,
+                model=assistant.model or own.model,
+                fallback_provider=own.fallback_provider,
+                fallback_model=own.fallback_model,
+            )
+        window = assistant.context_window or self._plan.assistant.context_window
+        return FallbackAssistant(
+            assistant_id=assistant.assistant_id,
+            prompts=read_prompts(assistant.prompts),
+            targets=self._targets(choice, assistant.assistant_id),
+            options=assistant.options,
+            context_window=window,
+        )
+
+    async def delegate(self, delegation: Delegation, conversation: Sequence[Message]) -> RunOutcome:
+        """Run another assistant as a child run of this one."""
+        child, plan = await sync_to_async(self._start_child)(delegation, tuple(conversation))
+        outside = RunOutside(
+            plan, resources=self._resources, approver=self._approver, emit=self._emit
+        )
+        return await run_loop(build_request(plan, child), outside=outside, emit=self._emit)
+
+    def _targets(self, choice: ModelChoice, assistant: str) -> tuple[ModelTarget, ...]:
+        """The model to ask and the one to fall back to."""
+        if choice.provider is None:
+            raise ModelNotFound(
+                f"No provider is set for the assistant {assistant}.",
+                hint="Set its provider in the admin or import a bundle that names one.",
+            )
+        pairs = [(choice.provider, choice.model or choice.provider.default_model)]
+        other = choice.fallback_provider or choice.provider
+        is_same = other.provider_id == choice.provider.provider_id
+        model = choice.fallback_model or (other.fallback_model if is_same else other.default_model)
+        if model and (other.provider_id, model) != (pairs[0][0].provider_id, pairs[0][1]):
+            pairs.append((other, model))
+        return self._usable_targets(pairs, assistant)
+
+    def _usable_targets(
+        self, pairs: Sequence[tuple[ProviderFacts, str]], assistant: str
+    ) -> tuple[ModelTarget, ...]:
+        """The targets that can be asked at all. Raises the first fault where none can."""
+        targets: list[ModelTarget] = []
+        faults: list[ModelError] = []
+        for provider, model in pairs:
+            try:
+                targets.append(self._target(provider, model, assistant))
+            except ModelError as error:
+                faults.append(error)
+        if not targets:
+            raise faults[0]
+        return tuple(targets)
+
+    def _target(self, provider: ProviderFacts, model: str, assistant: str) -> ModelTarget:
+        if not model:
+            raise ModelNotFound(
+                f"No model is set for the assistant {assistant} at the provider "
+                f"{provider.provider_id}.",
+                hint="Set the assistant's model or the provider's default_model.",
+            )
+        return ModelTarget(
+            provider=provider.provider_id,
+            model=model,
+            client=self._resources.client(provider),
+            rules=WireRules(
+                provider=provider.provider_id,
+                vision=provider.vision,
+                system_first_only=provider.system_first_only,
+                id_pattern=provider.tool_call_id_pattern,
+            ),
+            max_retries=provider.max_retries,
+        )
+
+    def _load_fallback(self) -> Assistant:
+        own = self._plan.run.assistant
+        if own is not None and own.fallback_assistant_id is not None:
+            chosen = load_assistant(own.fallback_assistant.assistant_id)
+            if chosen is not None:
+                return chosen
+        fallback = load_assistant(FALLBACK_ASSISTANT)
+        if fallback is None:
+            raise ModelNotFound(
+                f"The assistant {FALLBACK_ASSISTANT} is missing.",
+                hint="Run manage.py migrate: it comes with the application.",
+            )
+        return fallback
+
+    def _start_child(
+        self, delegation: Delegation, conversation: tuple[Message, ...]
+    ) -> tuple[Run, RunPlan]:
+        """The row and the plan of a child run. Raises ``DelegationRefused``."""
+        assistant = load_assistant(delegation.assistant)
+        if assistant is None or assistant.is_system:
+            raise DelegationRefused(
+                f"A hook delegated to the assistant {delegation.assistant!r}: unknown"
+            )
+        _refuse_circle(self._plan.run, assistant)
+        child = lifecycle.start_child_run(self._plan.run, assistant, self._resources.owner)
+        plan = load_child_plan(child, conversation)
+        lifecycle.keep_configuration(child.pk, child.configuration)
+        return child, plan
+
+
+def build_request(plan: RunPlan, run: Run) -> RunRequest:
+    """What the loop is asked to do for a plan."""
+    return RunRequest(
+        run=run.pk,
+        conversation=run.conversation_id,
+        trace=run.trace_id,
+        assistant=plan.assistant,
+        history=plan.history,
+        message=plan.message,
+        parent_run=run.parent_run_id,
+        user=str(run.user_id),
+    )
+
+
+def _refuse_circle(run: Run, assistant: Assistant) -> None:
+    """Refuse a delegation in a circle or deeper than ``MAX_DEPTH``."""
+    chain: list[str] = []
+    current: Run | None = run
+    while current is not None:
+        chain.append(current.assistant.assistant_id if current.assistant else "")
+        current = current.parent_run
+    if assistant.assistant_id in chain:
+        way = " > ".join([*reversed(chain), assistant.assistant_id])
+        raise DelegationRefused(f"Assistants delegate in a circle: {way}")
+    if len(chain) > MAX_DEPTH:
+        raise DelegationRefused(f"Assistants delegate more than {MAX_DEPTH} deep")

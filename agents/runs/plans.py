@@ -1,0 +1,360 @@
+"""From the database to what a run needs: the assistant, its providers, its servers, the history.
+
+Place in the house: ``agents.runs``. Synchronous reading in one go; the values are free of the ORM,
+so that an async run never touches the database by accident.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from agents.loop.catalog import ServerChoice
+from agents.loop.errors import HookError
+from agents.loop.hooks import Hook, Hooks
+from agents.loop.limits import RunLimits
+from agents.loop.messages import Image, JsonObject, JsonValue, Message, Role, ToolCall
+from agents.loop.messages import message_from_dict as read_message
+from agents.loop.request import AssistantConfig
+from agents.loop.results import NOT_FAILURES, Outcome
+from agents.mcp_client.config import ServerConfig
+from agents.models import (
+    Assistant,
+    GlobalPrompt,
+    OnToolError,
+    Provider,
+    Run,
+    Server,
+    TrustedName,
+    TrustedNameKind,
+)
+from agents.models import Message as StoredMessage
+from agents.runs.server_configs import server_config
+
+FALLBACK_ASSISTANT = "toolloop.loop_fallback"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderFacts:
+    """A provider without the ORM; ``api_key`` is the decrypted stored one, never shown."""
+
+    provider_id: str
+    base_url: str
+    api_key_env: str
+    api_key: str = field(repr=False)
+    default_model: str = ""
+    fallback_model: str = ""
+    vision: bool = False
+    timeout_seconds: float = 60.0
+    max_retries: int = 2
+    system_first_only: bool = False
+    tool_call_id_pattern: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """Which models an assistant asks, in the words of its configuration."""
+
+    provider: ProviderFacts | None
+    model: str = ""
+    fallback_provider: ProviderFacts | None = None
+    fallback_model: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """Everything that was read for one run. ``leaf_id`` is the conversation's last message."""
+
+    run: Run
+    assistant: AssistantConfig
+    models: ModelChoice
+    servers: dict[str, ServerConfig]
+    history: tuple[Message, ...] = ()
+    message: Message | None = None
+    leaf_id: str | None = None
+    hook_fault: str = ""
+
+
+def load_plan(run_id: str) -> RunPlan:
+    """The plan of a claimed root run: its configuration is read now and kept as a snapshot."""
+    run = Run.objects.select_related(
+        "conversation",
+        "assistant__provider",
+        "assistant__fallback_provider",
+        "assistant__fallback_assistant",
+    ).get(pk=run_id)
+    path = _read_path(run)
+    messages = [_loop_message(row) for row in path]
+    is_new = bool(path) and path[-1].pk == run.message_id
+    return _plan(
+        run,
+        history=tuple(messages[:-1] if is_new else messages),
+        message=messages[-1] if is_new else None,
+        leaf_id=run.conversation.leaf_id,
+    )
+
+
+def load_child_plan(run: Run, conversation: Sequence[Message]) -> RunPlan:
+    """The plan of a child run: the given conversation is its history."""
+    return _plan(run, history=tuple(conversation), message=None, leaf_id=None)
+
+
+def load_assistant(assistant_id: str) -> Assistant | None:
+    """The row of an assistant with what a plan needs, or ``None``."""
+    return (
+        Assistant.objects.select_related(
+            "provider", "fallback_provider", "fallback_assistant__provider"
+        )
+        .filter(assistant_id=assistant_id)
+        .first()
+    )
+
+
+def provider_facts(provider: Provider | None) -> ProviderFacts | None:
+    """A provider's row as a value."""
+    if provider is None:
+        return None
+    return ProviderFacts(
+        provider_id=provider.provider_id,
+        base_url=provider.base_url,
+        api_key_env=provider.api_key_env,
+        api_key=provider.api_key,
+        default_model=provider.default_model,
+        fallback_model=provider.fallback_model,
+        vision=provider.vision,
+        timeout_seconds=provider.timeout_ms / 1000,
+        max_retries=provider.max_retries,
+        system_first_only=provider.system_first_only,
+        tool_call_id_pattern=provider.tool_call_id_pattern,
+    )
+
+
+def load_provider(provider_id: str) -> ProviderFacts | None:
+    """A provider by its id, or ``None``."""
+    return provider_facts(Provider.objects.filter(provider_id=provider_id).first())
+
+
+def load_servers(server_ids: Sequence[str]) -> dict[str, ServerConfig]:
+    """The configurations of servers that exist, by their ids."""
+    rows = Server.objects.filter(server_id__in=server_ids).prefetch_related("samples")
+    return {row.server_id: server_config(row) for row in rows}
+
+
+def model_choice(assistant: Assistant) -> ModelChoice:
+    """Which models an assistant asks."""
+    return ModelChoice(
+        provider=provider_facts(assistant.provider),
+        model=assistant.model,
+        fallback_provider=provider_facts(assistant.fallback_provider),
+        fallback_model=assistant.fallback_model,
+    )
+
+
+def read_prompts(prompts: JsonValue) -> tuple[Message, ...]:
+    """Stored prompts as messages."""
+    items = prompts if isinstance(prompts, list) else []
+    return tuple(read_message(item) for item in items if isinstance(item, dict))
+
+
+def _plan(
+    run: Run, *, history: tuple[Message, ...], message: Message | None, leaf_id: str | None
+) -> RunPlan:
+    assistant = run.assistant
+    if assistant is None:
+        raise ValueError(f"the assistant of run {run.pk} was deleted")
+    links = list(
+        assistant.server_links.select_related("server")
+        .prefetch_related("server__samples")
+        .order_by("position")
+    )
+    hooks, fault = _load_hooks(assistant)
+    config = _assistant_config(assistant, links, hooks)
+    run.configuration = snapshot(assistant, links)
+    return RunPlan(
+        run=run,
+        assistant=config,
+        models=model_choice(assistant),
+        servers={link.server.server_id: server_config(link.server) for link in links},
+        history=history,
+        message=message,
+        leaf_id=leaf_id,
+        hook_fault=fault,
+    )
+
+
+def _assistant_config(
+    assistant: Assistant, links: Sequence[object], hooks: Hooks
+) -> AssistantConfig:
+    global_prompts = tuple(
+        Message(role=Role(prompt.role), content=prompt.content)
+        for prompt in GlobalPrompt.objects.all()
+    )
+    presets = assistant.prompt_presets or {}
+    return AssistantConfig(
+        assistant_id=assistant.assistant_id,
+        name=assistant.name,
+        global_prompts=global_prompts,
+        prompts=read_prompts(assistant.prompts),
+        prompt_presets={name: read_prompts(prompts) for name, prompts in presets.items()},
+        disable_global_prompts=assistant.disable_global_prompts,
+        servers=tuple(_choice(link) for link in links),
+        options=assistant.options,
+        hooks=hooks,
+        tool_loop=assistant.tool_loop,
+        fails_on_tool_error=assistant.on_tool_error == OnToolError.FAIL,
+        sandbox=assistant.sandbox,
+        approval=assistant.approval,
+        limits=_limits(assistant),
+        context_window=assistant.context_window,
+    )
+
+
+def _choice(link: object) -> ServerChoice:
+    allowed = link.allowed_tools  # type: ignore[attr-defined]
+    return ServerChoice(
+        server=link.server.server_id,  # type: ignore[attr-defined]
+        allowed_tools=None if allowed is None else frozenset(allowed),
+    )
+
+
+_LIMIT_FIELDS = tuple(RunLimits.__dataclass_fields__)
+
+
+def _limits(assistant: Assistant) -> RunLimits:
+    return RunLimits(**{name: getattr(assistant, name) for name in _LIMIT_FIELDS})
+
+
+def snapshot(assistant: Assistant, links: Sequence[object]) -> JsonObject:
+    """What a run used, without secrets: names of variables, never their values."""
+    provider = assistant.provider
+    fallback_provider = assistant.fallback_provider
+    return {
+        "assistant": assistant.assistant_id,
+        "name": assistant.name,
+        "provider": provider.provider_id if provider else None,
+        "base_url": provider.base_url if provider else None,
+        "model": assistant.model or (provider.default_model if provider else ""),
+        "fallback_provider": fallback_provider.provider_id if fallback_provider else None,
+        "fallback_model": assistant.fallback_model,
+        "prompts": assistant.prompts,
+        "prompt_presets": assistant.prompt_presets,
+        "disable_global_prompts": assistant.disable_global_prompts,
+        "options": assistant.options,
+        "tool_loop": assistant.tool_loop,
+        "on_tool_error": assistant.on_tool_error,
+        "sandbox": assistant.sandbox,
+        "approval": assistant.approval,
+        "hooks": {
+            "create": assistant.create_hook or None,
+            "next": assistant.next_hook or None,
+            "before_tool_call": assistant.before_tool_call_hook or None,
+            "after_tool_call": assistant.after_tool_call_hook or None,
+        },
+        "limits": {name: getattr(assistant, name) for name in _LIMIT_FIELDS},
+        "servers": [
+            {
+                "server_id": link.server.server_id,  # type: ignore[attr-defined]
+                "transport": link.server.transport,  # type: ignore[attr-defined]
+                "allowed_tools": link.allowed_tools,  # type: ignore[attr-defined]
+            }
+            for link in links
+        ],
+    }
+
+
+def _load_hooks(assistant: Assistant) -> tuple[Hooks, str]:
+    """The hooks, and what is wrong with them: a run with a broken hook fails visibly."""
+    try:
+        return (
+            Hooks(
+                create=_hook(assistant.create_hook),
+                next=_hook(assistant.next_hook),
+                before_tool_call=_hook(assistant.before_tool_call_hook),
+                after_tool_call=_hook(assistant.after_tool_call_hook),
+            ),
+            "",
+        )
+    except HookError as error:
+        return Hooks(), str(error)
+
+
+def _hook(path: str) -> Hook | None:
+    """The hook behind a dotted path. Raises ``HookError`` where it may not or cannot be used."""
+    if not path:
+        return None
+    module = path.rpartition(".")[0]
+    if not _is_trusted_module(module):
+        raise HookError(
+            f"The hook {path} is not on the list of allowed modules: add {module} to "
+            "TOOLLOOP_HOOK_MODULES or import the assistant from a bundle"
+        )
+    try:
+        function = import_string(path)
+    except Exception as error:  # the module is foreign: whatever its import raises is a hook fault
+        raise HookError(f"The hook {path} cannot be imported: {error}") from error
+    if not callable(function):
+        raise HookError(f"The hook {path} is no callable, but {type(function).__name__}")
+    return Hook(path=path, function=function)
+
+
+def _is_trusted_module(module: str) -> bool:
+    allowed = list(settings.TOOLLOOP_HOOK_MODULES)
+    allowed += TrustedName.objects.filter(kind=TrustedNameKind.MODULE).values_list(
+        "value", flat=True
+    )
+    return any(module == name or module.startswith(f"{name}.") for name in allowed)
+
+
+def _read_path(run: Run) -> list[StoredMessage]:
+    """The messages from the root to the conversation's leaf."""
+    rows = {
+        row.pk: row
+        for row in StoredMessage.objects.filter(
+            conversation_id=run.conversation_id
+        ).prefetch_related("attachments")
+    }
+    path: list[StoredMessage] = []
+    current = rows.get(run.conversation.leaf_id or "")
+    while current is not None and len(path) <= len(rows):
+        path.append(current)
+        current = rows.get(current.parent_id or "")
+    return path[::-1]
+
+
+def _loop_message(row: StoredMessage) -> Message:
+    content = row.content
+    return Message(
+        role=Role(row.role),
+        content=tuple(content) if isinstance(content, list) else content,
+        tool_calls=tuple(_loop_call(call) for call in row.tool_calls),
+        tool_call_id=row.tool_call_id,
+        call_key=row.call_key,
+        provider=row.provider,
+        extra=row.extra,
+        images=tuple(_image(item) for item in row.attachments.all() if item.kind == "image"),
+        failed=bool(row.outcome) and Outcome(row.outcome) not in NOT_FAILURES,
+        aborted=row.is_aborted,
+    )
+
+
+def _loop_call(call: JsonObject) -> ToolCall:
+    arguments = call.get("arguments", "")
+    return ToolCall(
+        id=str(call.get("id", "")),
+        name=str(call.get("name", "")),
+        arguments=arguments if isinstance(arguments, str | dict) else "",
+        key=str(call.get("key", "")),
+        extra=call.get("extra") or {},  # type: ignore[arg-type]
+    )
+
+
+def _image(item: object) -> Image:
+    content = bytes(item.content)  # type: ignore[attr-defined]
+    return Image(
+        data=base64.b64encode(content).decode(),
+        mime_type=item.mime_type,  # type: ignore[attr-defined]
+    )

@@ -1,0 +1,63 @@
+"""What the runs of one process share: open MCP servers, provider clients, observers.
+
+Place in the house: ``agents.runs``. One per process and event loop; ``close`` ends all children.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agents.loop.errors import ModelKeyRefused
+from agents.mcp_client.pool import ServerPool
+from agents.models import new_id
+from agents.runs.plans import ProviderFacts
+from agents.runs.sinks import Observer, load_observers
+
+if TYPE_CHECKING:
+    from agents.providers.openai_chat import OpenAIChat
+
+
+@dataclass(slots=True, kw_only=True)
+class RunResources:
+    """Shared by the runs of a process. ``owner`` is the name under which it holds leases."""
+
+    pool: ServerPool = field(default_factory=ServerPool)
+    observers: list[Observer] = field(default_factory=load_observers)
+    owner: str = field(default_factory=lambda: f"{socket.gethostname()[:40]}-{new_id()[:12]}")
+    _clients: dict[tuple[str, str, float], OpenAIChat] = field(default_factory=dict)
+
+    def client(self, provider: ProviderFacts) -> OpenAIChat:
+        """The client for a provider. Raises ``ModelKeyRefused`` where its named key is not set."""
+        from agents.providers.openai_chat import OpenAIChat  # late: openai takes a second to import
+
+        key = provider_key(provider)
+        place = (provider.base_url, key, provider.timeout_seconds)
+        if place not in self._clients:
+            self._clients[place] = OpenAIChat(provider.base_url, key, provider.timeout_seconds)
+        return self._clients[place]
+
+    async def close(self) -> None:
+        """End connections and child processes; bounded in time."""
+        await self.pool.close()
+        for client in self._clients.values():
+            await client.close()
+        self._clients.clear()
+
+
+def provider_key(provider: ProviderFacts) -> str:
+    """The key to send, empty where the provider needs none. Raises ``ModelKeyRefused``."""
+    if not provider.api_key_env:
+        return provider.api_key
+    key = os.environ.get(provider.api_key_env, "")
+    if not key and provider.api_key:
+        return provider.api_key
+    if not key:
+        raise ModelKeyRefused(
+            f"The provider {provider.provider_id} has no key: the environment variable "
+            f"{provider.api_key_env} is not set.",
+            hint=f"Set {provider.api_key_env} and start again.",
+        )
+    return key

@@ -1,0 +1,134 @@
+"""Runs in a terminal: messages one after the other in one conversation, told as they happen.
+
+Place in the house: ``agents.runs``, behind the command ``run_assistant``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from asgiref.sync import sync_to_async
+
+from agents.loop.events import (
+    Event,
+    ModelDeltaReceived,
+    ProviderRetry,
+    RunFinished,
+    ToolCallFinished,
+)
+from agents.loop.request import RunOutcome
+from agents.models import Conversation
+from agents.runs import lifecycle
+from agents.runs.approvers import terminal_approver
+from agents.runs.event_lines import event_line
+from agents.runs.resources import RunResources
+from agents.runs.sinks import RunEvents
+from agents.runs.worker import execute_run
+
+CLAIM_PAUSE_SECONDS = 0.2
+"""How often a run that waits for another one of its conversation tries to start."""
+
+Write = Callable[[str], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class JsonLines:
+    """Observer: every event as one JSON line."""
+
+    write: Write
+
+    async def handle(self, event: Event) -> None:
+        """Write the event's line."""
+        line = event_line(event)
+        if line is not None:
+            self.write(json.dumps(line, ensure_ascii=False))
+
+    async def flush(self) -> None:
+        """Nothing waits."""
+
+
+@dataclass(slots=True, kw_only=True)
+class PlainLines:
+    """Observer for people: tool calls as they end on ``note``; the answers on ``write``."""
+
+    write: Write
+    note: Write
+
+    async def handle(self, event: Event) -> None:
+        """Write what a person wants to see."""
+        match event:
+            case ModelDeltaReceived():
+                return
+            case ToolCallFinished():
+                result = event.result
+                name = f"{result.server}.{result.tool}" if result.tool else result.call.name
+                detail = f": {result.error.splitlines()[0][:200]}" if result.error else ""
+                self.note(f"[{name} {result.outcome.value} {result.duration_ms:.0f} ms{detail}]")
+            case ProviderRetry():
+                self.note(f"[provider: {event.error} Trying {event.model} again.]")
+            case RunFinished() if not event.error:
+                pass
+            case RunFinished():
+                self.note(event.error)
+
+    async def flush(self) -> None:
+        """Nothing waits."""
+
+
+async def run_messages(
+    conversation: Conversation,
+    messages: Sequence[str],
+    *,
+    observer: JsonLines | PlainLines,
+) -> list[RunOutcome] | None:
+    """The outcomes of all messages, one after the other; ``None`` when SIGINT or SIGTERM stopped
+    it.
+    """
+    resources = RunResources()
+    task = asyncio.current_task()
+    loop = asyncio.get_running_loop()
+    if task is not None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+    outcomes: list[RunOutcome] = []
+    try:
+        for message in messages:
+            outcomes.append(await _run_message(conversation, message, resources, observer))
+        return outcomes
+    except asyncio.CancelledError:
+        return None
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        await RunEvents(_ignore, resources.observers).flush()
+        await resources.close()
+
+
+async def _run_message(
+    conversation: Conversation,
+    message: str,
+    resources: RunResources,
+    observer: JsonLines | PlainLines,
+) -> RunOutcome:
+    run = await sync_to_async(lifecycle.submit_message)(conversation, message)
+    try:
+        while not await sync_to_async(lifecycle.claim_run)(run.pk, resources.owner):
+            await sync_to_async(lifecycle.interrupt_lost_runs)(conversation.pk)
+            await asyncio.sleep(CLAIM_PAUSE_SECONDS)
+    except asyncio.CancelledError:
+        await sync_to_async(lifecycle.cancel_queued_run)(run.pk)
+        raise
+    outcome = await execute_run(
+        run.pk, resources=resources, approver=terminal_approver(), observers=[observer]
+    )
+    if isinstance(observer, PlainLines):
+        observer.write(outcome.answer)
+    return outcome
+
+
+async def _ignore(event: Event) -> None:
+    """There is no required sink here."""

@@ -1,0 +1,97 @@
+"""Executes a claimed run: plan, loop, storing, and what happens when something unforeseen breaks.
+
+Place in the house: ``agents.runs``. The same function serves commands, web processes and workers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from asgiref.sync import sync_to_async
+
+from agents.loop.events import RunFinished
+from agents.loop.interfaces import Approver, SystemClock
+from agents.loop.request import RunOutcome
+from agents.loop.run import run_loop
+from agents.runs import lifecycle
+from agents.runs.message_recorder import MessageRecorder
+from agents.runs.outside import RunOutside, build_request
+from agents.runs.plans import RunPlan, load_plan
+from agents.runs.resources import RunResources
+from agents.runs.sinks import Observer, RunEvents
+
+RENEW_SECONDS = 10.0
+"""How often a worker renews its lease."""
+
+logger = logging.getLogger(__name__)
+
+
+async def execute_run(
+    run_id: str,
+    *,
+    resources: RunResources,
+    approver: Approver,
+    observers: Sequence[Observer] = (),
+) -> RunOutcome:
+    """Bring a claimed run to its end; its outcome.
+
+    Raises ``CancelledError`` when the task is cancelled: the run is stored as cancelled then.
+    """
+    plan = await sync_to_async(_open_plan)(run_id)
+    recorder = MessageRecorder(plan.run.conversation_id, plan.leaf_id)
+    events = RunEvents(recorder.handle, [*resources.observers, *observers])
+    outside = RunOutside(plan, resources=resources, approver=approver, emit=events)
+    lease = asyncio.create_task(_hold_lease(run_id, resources.owner))
+    try:
+        return await run_loop(build_request(plan, plan.run), outside=outside, emit=events)
+    except Exception as error:  # a bug or a failing database: the run must still end
+        logger.exception("Run %s broke", run_id)
+        return await _end_broken(run_id, error, events)
+    finally:
+        lease.cancel()
+        await asyncio.gather(lease, return_exceptions=True)
+
+
+def _open_plan(run_id: str) -> RunPlan:
+    plan = load_plan(run_id)
+    lifecycle.keep_configuration(run_id, plan.run.configuration)
+    return plan
+
+
+async def _hold_lease(run_id: str, owner: str) -> None:
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        await sync_to_async(lifecycle.renew_lease)(run_id, owner)
+
+
+async def _end_broken(run_id: str, error: Exception, events: RunEvents) -> RunOutcome:
+    """End a run that broke inside, visibly: status interrupted, level 3."""
+    what = (
+        f"An unexpected error ended this run: {type(error).__name__}. The details are in the log."
+    )
+    text = await sync_to_async(lifecycle.interrupt_run)(run_id, what)
+    outcome = RunOutcome(
+        status="interrupted",
+        stop_reason="worker_lost",
+        level=3,
+        answer=text or "",
+        error=what,
+    )
+    await events(
+        RunFinished(
+            run=run_id,
+            at_ns=SystemClock().now_ns(),
+            status=outcome.status,
+            stop_reason=outcome.stop_reason,
+            level=outcome.level,
+            answer=outcome.answer,
+            turns=0,
+            tool_calls=0,
+            input_tokens=0,
+            output_tokens=0,
+            error=what,
+        )
+    )
+    return outcome
