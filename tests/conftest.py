@@ -4,9 +4,12 @@ processes can open it too."""
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from django.db import connections
+
+from tests.running import Runner
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +20,9 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
         test["NAME"] = str(tmp_path_factory.mktemp("database") / "toolloop.sqlite3")
     else:
         test["NAME"] = f"test_toolloop_{os.getpid()}"
+
+
+@pytest.fixture
+def runner(transactional_db: None, tmp_path: Path) -> Runner:
+    """Runs assistants through the commands that people use; see ``tests.running``."""
+    return Runner(folder=tmp_path)
