@@ -10,7 +10,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -19,351 +18,780 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='GlobalPrompt',
+            name="GlobalPrompt",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField(unique=True)),
-                ('role', models.CharField(default='system', max_length=20)),
-                ('content', models.TextField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField(unique=True)),
+                ("role", models.CharField(default="system", max_length=20)),
+                ("content", models.TextField()),
             ],
             options={
-                'ordering': ['position'],
+                "ordering": ["position"],
             },
         ),
         migrations.CreateModel(
-            name='Assistant',
+            name="Assistant",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('assistant_id', models.CharField(max_length=100, unique=True)),
-                ('name', models.CharField(max_length=200)),
-                ('description', models.TextField(blank=True)),
-                ('is_system', models.BooleanField(default=False, editable=False)),
-                ('model', models.CharField(blank=True, max_length=200)),
-                ('fallback_model', models.CharField(blank=True, max_length=200)),
-                ('starters', models.JSONField(blank=True, default=list)),
-                ('disable_global_prompts', models.BooleanField(default=False)),
-                ('prompts', models.JSONField(blank=True, default=list)),
-                ('prompt_presets', models.JSONField(blank=True, default=dict)),
-                ('tool_loop', models.BooleanField(default=True)),
-                ('max_turn', models.PositiveIntegerField(default=5, validators=[django.core.validators.MinValueValidator(1)])),
-                ('options', models.JSONField(blank=True, default=dict)),
-                ('create_hook', models.CharField(blank=True, max_length=300)),
-                ('next_hook', models.CharField(blank=True, max_length=300)),
-                ('before_tool_call_hook', models.CharField(blank=True, max_length=300)),
-                ('after_tool_call_hook', models.CharField(blank=True, max_length=300)),
-                ('max_tools', models.PositiveIntegerField(default=20)),
-                ('tool_result_max_chars', models.PositiveIntegerField(default=8000)),
-                ('turn_result_max_chars', models.PositiveIntegerField(default=32000)),
-                ('max_consecutive_errors', models.PositiveIntegerField(default=3)),
-                ('repeat_limit', models.PositiveIntegerField(default=3)),
-                ('run_timeout_seconds', models.FloatField(default=600)),
-                ('max_run_tokens', models.PositiveIntegerField(blank=True, null=True)),
-                ('tool_timeout_seconds', models.FloatField(default=30)),
-                ('tool_max_seconds', models.FloatField(default=120)),
-                ('parallel_calls', models.PositiveIntegerField(default=8)),
-                ('parameter_attempts', models.PositiveIntegerField(default=3)),
-                ('on_tool_error', models.CharField(choices=[('return_to_model', 'return to the model'), ('fail', 'fail the run')], default='return_to_model', max_length=20)),
-                ('sandbox', models.BooleanField(default=False)),
-                ('approval', models.JSONField(blank=True, default=dict)),
-                ('compaction_enabled', models.BooleanField(default=True)),
-                ('compaction_trigger_ratio', models.FloatField(default=0.85)),
-                ('compaction_reserve_tokens', models.PositiveIntegerField(default=8000)),
-                ('context_window', models.PositiveIntegerField(blank=True, null=True)),
-                ('fallback_assistant', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='agents.assistant')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("assistant_id", models.CharField(max_length=100, unique=True)),
+                ("name", models.CharField(max_length=200)),
+                ("description", models.TextField(blank=True)),
+                ("is_system", models.BooleanField(default=False, editable=False)),
+                ("model", models.CharField(blank=True, max_length=200)),
+                ("fallback_model", models.CharField(blank=True, max_length=200)),
+                ("starters", models.JSONField(blank=True, default=list)),
+                ("disable_global_prompts", models.BooleanField(default=False)),
+                ("prompts", models.JSONField(blank=True, default=list)),
+                ("prompt_presets", models.JSONField(blank=True, default=dict)),
+                ("tool_loop", models.BooleanField(default=True)),
+                (
+                    "max_turn",
+                    models.PositiveIntegerField(
+                        default=5, validators=[django.core.validators.MinValueValidator(1)]
+                    ),
+                ),
+                ("options", models.JSONField(blank=True, default=dict)),
+                ("create_hook", models.CharField(blank=True, max_length=300)),
+                ("next_hook", models.CharField(blank=True, max_length=300)),
+                ("before_tool_call_hook", models.CharField(blank=True, max_length=300)),
+                ("after_tool_call_hook", models.CharField(blank=True, max_length=300)),
+                ("max_tools", models.PositiveIntegerField(default=20)),
+                ("tool_result_max_chars", models.PositiveIntegerField(default=8000)),
+                ("turn_result_max_chars", models.PositiveIntegerField(default=32000)),
+                ("max_consecutive_errors", models.PositiveIntegerField(default=3)),
+                ("repeat_limit", models.PositiveIntegerField(default=3)),
+                ("run_timeout_seconds", models.FloatField(default=600)),
+                ("max_run_tokens", models.PositiveIntegerField(blank=True, null=True)),
+                ("tool_timeout_seconds", models.FloatField(default=30)),
+                ("tool_max_seconds", models.FloatField(default=120)),
+                ("parallel_calls", models.PositiveIntegerField(default=8)),
+                ("parameter_attempts", models.PositiveIntegerField(default=3)),
+                (
+                    "on_tool_error",
+                    models.CharField(
+                        choices=[
+                            ("return_to_model", "return to the model"),
+                            ("fail", "fail the run"),
+                        ],
+                        default="return_to_model",
+                        max_length=20,
+                    ),
+                ),
+                ("sandbox", models.BooleanField(default=False)),
+                ("approval", models.JSONField(blank=True, default=dict)),
+                ("compaction_enabled", models.BooleanField(default=True)),
+                ("compaction_trigger_ratio", models.FloatField(default=0.85)),
+                ("compaction_reserve_tokens", models.PositiveIntegerField(default=8000)),
+                ("context_window", models.PositiveIntegerField(blank=True, null=True)),
+                (
+                    "fallback_assistant",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="agents.assistant",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['name', 'assistant_id'],
+                "ordering": ["name", "assistant_id"],
             },
         ),
         migrations.CreateModel(
-            name='Conversation',
+            name="Conversation",
             fields=[
-                ('id', models.CharField(default=agents.models.new_id, editable=False, max_length=32, primary_key=True, serialize=False)),
-                ('title', models.CharField(blank=True, max_length=200)),
-                ('is_pinned', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
-                ('assistant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='conversations', to='agents.assistant')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='conversations', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.CharField(
+                        default=agents.models.new_id,
+                        editable=False,
+                        max_length=32,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("title", models.CharField(blank=True, max_length=200)),
+                ("is_pinned", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
+                (
+                    "assistant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="conversations",
+                        to="agents.assistant",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="conversations",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-updated_at'],
+                "ordering": ["-updated_at"],
             },
         ),
         migrations.CreateModel(
-            name='Message',
+            name="Message",
             fields=[
-                ('id', models.CharField(default=agents.models.new_id, editable=False, max_length=32, primary_key=True, serialize=False)),
-                ('role', models.CharField(choices=[('system', 'system'), ('user', 'user'), ('assistant', 'assistant'), ('tool', 'tool')], max_length=10)),
-                ('content', models.JSONField(null=True)),
-                ('tool_calls', models.JSONField(blank=True, default=list)),
-                ('tool_call_id', models.TextField(blank=True)),
-                ('call_key', models.CharField(blank=True, max_length=100)),
-                ('outcome', models.CharField(blank=True, max_length=20)),
-                ('duration_ms', models.FloatField(blank=True, null=True)),
-                ('details', models.JSONField(blank=True, default=dict)),
-                ('extra', models.JSONField(blank=True, default=dict)),
-                ('provider', models.CharField(blank=True, max_length=100)),
-                ('turn', models.CharField(blank=True, max_length=10)),
-                ('level', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('is_aborted', models.BooleanField(default=False)),
-                ('is_waiting', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='agents.conversation')),
-                ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='children', to='agents.message')),
+                (
+                    "id",
+                    models.CharField(
+                        default=agents.models.new_id,
+                        editable=False,
+                        max_length=32,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("system", "system"),
+                            ("user", "user"),
+                            ("assistant", "assistant"),
+                            ("tool", "tool"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("content", models.JSONField(null=True)),
+                ("tool_calls", models.JSONField(blank=True, default=list)),
+                ("tool_call_id", models.TextField(blank=True)),
+                ("call_key", models.CharField(blank=True, max_length=100)),
+                ("outcome", models.CharField(blank=True, max_length=20)),
+                ("duration_ms", models.FloatField(blank=True, null=True)),
+                ("details", models.JSONField(blank=True, default=dict)),
+                ("extra", models.JSONField(blank=True, default=dict)),
+                ("provider", models.CharField(blank=True, max_length=100)),
+                ("turn", models.CharField(blank=True, max_length=10)),
+                ("level", models.PositiveSmallIntegerField(blank=True, null=True)),
+                ("is_aborted", models.BooleanField(default=False)),
+                ("is_waiting", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="messages",
+                        to="agents.conversation",
+                    ),
+                ),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="children",
+                        to="agents.message",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['created_at'],
-            },
-        ),
-        migrations.AddField(
-            model_name='conversation',
-            name='leaf',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='agents.message'),
-        ),
-        migrations.CreateModel(
-            name='Attachment',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('kind', models.CharField(max_length=10)),
-                ('mime_type', models.CharField(blank=True, max_length=100)),
-                ('content', models.BinaryField()),
-                ('message', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attachments', to='agents.message')),
-            ],
-            options={
-                'ordering': ['message', 'position'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Provider',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('provider_id', models.CharField(max_length=100, unique=True)),
-                ('base_url', models.CharField(max_length=500)),
-                ('api_key_env', models.CharField(blank=True, max_length=200)),
-                ('api_key', agents.encryption.EncryptedTextField(blank=True, default='')),
-                ('default_model', models.CharField(blank=True, max_length=200)),
-                ('fallback_model', models.CharField(blank=True, max_length=200)),
-                ('vision', models.BooleanField(default=False)),
-                ('prices', models.JSONField(blank=True, default=dict)),
-                ('timeout_ms', models.PositiveIntegerField(default=60000)),
-                ('max_retries', models.PositiveIntegerField(default=2)),
-                ('system_first_only', models.BooleanField(default=False)),
-                ('tool_call_id_pattern', models.CharField(blank=True, max_length=100)),
-            ],
-            options={
-                'ordering': ['provider_id'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('provider_id', ''), _negated=True), name='provider_id_not_empty'), models.CheckConstraint(condition=models.Q(('base_url', ''), _negated=True), name='provider_base_url_not_empty'), models.CheckConstraint(condition=models.Q(('timeout_ms__gte', 1)), name='provider_timeout_positive')],
-            },
-        ),
-        migrations.AddField(
-            model_name='assistant',
-            name='fallback_provider',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='agents.provider'),
-        ),
-        migrations.AddField(
-            model_name='assistant',
-            name='provider',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='assistants', to='agents.provider'),
-        ),
-        migrations.CreateModel(
-            name='Run',
-            fields=[
-                ('id', models.CharField(default=agents.models.new_id, editable=False, max_length=32, primary_key=True, serialize=False)),
-                ('trace_id', models.CharField(db_index=True, max_length=32)),
-                ('status', models.CharField(choices=[('queued', 'queued'), ('running', 'running'), ('completed', 'completed'), ('failed', 'failed'), ('cancelled', 'cancelled'), ('interrupted', 'interrupted')], default='queued', max_length=12)),
-                ('stop_reason', models.CharField(blank=True, max_length=20)),
-                ('level', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('error', models.TextField(blank=True)),
-                ('configuration', models.JSONField(default=dict)),
-                ('turns', models.PositiveIntegerField(default=0)),
-                ('tool_calls', models.PositiveIntegerField(default=0)),
-                ('input_tokens', models.PositiveIntegerField(default=0)),
-                ('output_tokens', models.PositiveIntegerField(default=0)),
-                ('lease_owner', models.CharField(blank=True, max_length=100)),
-                ('lease_until', models.DateTimeField(blank=True, null=True)),
-                ('stop_requested', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('answer', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='agents.message')),
-                ('assistant', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='agents.assistant')),
-                ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='agents.conversation')),
-                ('message', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='agents.message')),
-                ('parent_run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='child_runs', to='agents.run')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='runs', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['-created_at'],
-            },
-        ),
-        migrations.AddField(
-            model_name='message',
-            name='run',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='messages', to='agents.run'),
-        ),
-        migrations.CreateModel(
-            name='Server',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('server_id', models.CharField(max_length=64, unique=True, validators=[django.core.validators.RegexValidator('^(?=.{1,64}\\Z)[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)*\\Z', "A server id holds letters, digits, hyphens and dots, for example github.enterprise: at most 64 characters, no underscore (it separates server and tool in the model's view) and no empty part between dots.")])),
-                ('transport', models.CharField(choices=[('stdio', 'stdio (a command)'), ('http', 'streamable HTTP'), ('sse', 'HTTP with SSE (old)'), ('python', 'Python module')], max_length=10)),
-                ('command', models.CharField(blank=True, max_length=500)),
-                ('args', models.JSONField(blank=True, default=list)),
-                ('env', agents.encryption.EncryptedJSONField(blank=True, default=dict)),
-                ('cwd', models.CharField(blank=True, max_length=500)),
-                ('url', models.CharField(blank=True, max_length=1000)),
-                ('headers', agents.encryption.EncryptedJSONField(blank=True, default=dict)),
-                ('module', models.CharField(blank=True, max_length=300)),
-                ('tool_timeout_seconds', models.FloatField(blank=True, null=True)),
-                ('tool_max_seconds', models.FloatField(blank=True, null=True)),
-                ('parallel_calls', models.PositiveIntegerField(blank=True, null=True)),
-                ('review', models.CharField(choices=[('block', 'block until approved'), ('warn', 'warn'), ('off', 'off')], default='block', max_length=10)),
-                ('protocol', models.CharField(blank=True, editable=False, max_length=40)),
-                ('last_error', models.TextField(blank=True, editable=False)),
-                ('checked_at', models.DateTimeField(blank=True, editable=False, null=True)),
-            ],
-            options={
-                'ordering': ['server_id'],
-                'constraints': [models.UniqueConstraint(django.db.models.functions.text.Lower('server_id'), name='server_id_unique_without_case'), models.CheckConstraint(condition=models.Q(('server_id__regex', '^(?=.{1,64}\\Z)[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)*\\Z')), name='server_id_pattern', violation_error_message="A server id holds letters, digits, hyphens and dots, for example github.enterprise: at most 64 characters, no underscore (it separates server and tool in the model's view) and no empty part between dots."), models.CheckConstraint(condition=models.Q(models.Q(('transport', 'stdio'), models.Q(('command', ''), _negated=True)), models.Q(('transport__in', ['http', 'sse']), models.Q(('url', ''), _negated=True)), models.Q(('transport', 'python'), models.Q(('module', ''), _negated=True)), _connector='OR'), name='server_transport_complete', violation_error_message='stdio needs a command, http and sse a URL, python a module.'), models.CheckConstraint(condition=models.Q(('parallel_calls__isnull', True), ('parallel_calls__gte', 1), _connector='OR'), name='server_parallel_calls_positive')],
-            },
-        ),
-        migrations.CreateModel(
-            name='AssistantServer',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField(default=0)),
-                ('allowed_tools', models.JSONField(blank=True, default=None, null=True)),
-                ('assistant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='server_links', to='agents.assistant')),
-                ('server', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assistant_links', to='agents.server')),
-            ],
-            options={
-                'ordering': ['assistant', 'position'],
+                "ordering": ["created_at"],
             },
         ),
         migrations.AddField(
-            model_name='assistant',
-            name='servers',
-            field=models.ManyToManyField(related_name='assistants', through='agents.AssistantServer', to='agents.server'),
+            model_name="conversation",
+            name="leaf",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to="agents.message",
+            ),
         ),
         migrations.CreateModel(
-            name='Tool',
+            name="Attachment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=500)),
-                ('position', models.PositiveIntegerField(default=0)),
-                ('title', models.CharField(blank=True, max_length=500)),
-                ('description', models.TextField(blank=True)),
-                ('input_schema', models.JSONField(blank=True, null=True)),
-                ('output_schema', models.JSONField(blank=True, null=True)),
-                ('annotations', models.JSONField(blank=True, default=dict)),
-                ('definition_hash', models.CharField(max_length=64)),
-                ('first_seen', models.DateTimeField()),
-                ('last_seen', models.DateTimeField()),
-                ('vanished_at', models.DateTimeField(blank=True, null=True)),
-                ('server', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tools', to='agents.server')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField()),
+                ("kind", models.CharField(max_length=10)),
+                ("mime_type", models.CharField(blank=True, max_length=100)),
+                ("content", models.BinaryField()),
+                (
+                    "message",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="attachments",
+                        to="agents.message",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['server', 'position', 'name'],
+                "ordering": ["message", "position"],
             },
         ),
         migrations.CreateModel(
-            name='ToolSample',
+            name="Provider",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('tool', models.CharField(max_length=500)),
-                ('position', models.PositiveIntegerField(default=0)),
-                ('name', models.CharField(max_length=200)),
-                ('description', models.TextField(blank=True)),
-                ('input', models.JSONField(blank=True, null=True)),
-                ('output', models.JSONField(blank=True, null=True)),
-                ('server', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='samples', to='agents.server')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("provider_id", models.CharField(max_length=100, unique=True)),
+                ("base_url", models.CharField(max_length=500)),
+                ("api_key_env", models.CharField(blank=True, max_length=200)),
+                ("api_key", agents.encryption.EncryptedTextField(blank=True, default="")),
+                ("default_model", models.CharField(blank=True, max_length=200)),
+                ("fallback_model", models.CharField(blank=True, max_length=200)),
+                ("vision", models.BooleanField(default=False)),
+                ("prices", models.JSONField(blank=True, default=dict)),
+                ("timeout_ms", models.PositiveIntegerField(default=60000)),
+                ("max_retries", models.PositiveIntegerField(default=2)),
+                ("system_first_only", models.BooleanField(default=False)),
+                ("tool_call_id_pattern", models.CharField(blank=True, max_length=100)),
             ],
             options={
-                'ordering': ['server', 'tool', 'position'],
+                "ordering": ["provider_id"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("provider_id", ""), _negated=True),
+                        name="provider_id_not_empty",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("base_url", ""), _negated=True),
+                        name="provider_base_url_not_empty",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("timeout_ms__gte", 1)), name="provider_timeout_positive"
+                    ),
+                ],
+            },
+        ),
+        migrations.AddField(
+            model_name="assistant",
+            name="fallback_provider",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="agents.provider",
+            ),
+        ),
+        migrations.AddField(
+            model_name="assistant",
+            name="provider",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="assistants",
+                to="agents.provider",
+            ),
+        ),
+        migrations.CreateModel(
+            name="Run",
+            fields=[
+                (
+                    "id",
+                    models.CharField(
+                        default=agents.models.new_id,
+                        editable=False,
+                        max_length=32,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("trace_id", models.CharField(db_index=True, max_length=32)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("queued", "queued"),
+                            ("running", "running"),
+                            ("completed", "completed"),
+                            ("failed", "failed"),
+                            ("cancelled", "cancelled"),
+                            ("interrupted", "interrupted"),
+                        ],
+                        default="queued",
+                        max_length=12,
+                    ),
+                ),
+                ("stop_reason", models.CharField(blank=True, max_length=20)),
+                ("level", models.PositiveSmallIntegerField(blank=True, null=True)),
+                ("error", models.TextField(blank=True)),
+                ("configuration", models.JSONField(default=dict)),
+                ("turns", models.PositiveIntegerField(default=0)),
+                ("tool_calls", models.PositiveIntegerField(default=0)),
+                ("input_tokens", models.PositiveIntegerField(default=0)),
+                ("output_tokens", models.PositiveIntegerField(default=0)),
+                ("lease_owner", models.CharField(blank=True, max_length=100)),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                ("stop_requested", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "answer",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="agents.message",
+                    ),
+                ),
+                (
+                    "assistant",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="runs",
+                        to="agents.assistant",
+                    ),
+                ),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="runs",
+                        to="agents.conversation",
+                    ),
+                ),
+                (
+                    "message",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="agents.message",
+                    ),
+                ),
+                (
+                    "parent_run",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="child_runs",
+                        to="agents.run",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="runs",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-created_at"],
+            },
+        ),
+        migrations.AddField(
+            model_name="message",
+            name="run",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="messages",
+                to="agents.run",
+            ),
+        ),
+        migrations.CreateModel(
+            name="Server",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "server_id",
+                    models.CharField(
+                        max_length=64,
+                        unique=True,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^(?=.{1,64}\\Z)[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)*\\Z",
+                                "A server id holds letters, digits, hyphens and dots, for example github.enterprise: at most 64 characters, no underscore (it separates server and tool in the model's view) and no empty part between dots.",
+                            )
+                        ],
+                    ),
+                ),
+                (
+                    "transport",
+                    models.CharField(
+                        choices=[
+                            ("stdio", "stdio (a command)"),
+                            ("http", "streamable HTTP"),
+                            ("sse", "HTTP with SSE (old)"),
+                            ("python", "Python module"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("command", models.CharField(blank=True, max_length=500)),
+                ("args", models.JSONField(blank=True, default=list)),
+                ("env", agents.encryption.EncryptedJSONField(blank=True, default=dict)),
+                ("cwd", models.CharField(blank=True, max_length=500)),
+                ("url", models.CharField(blank=True, max_length=1000)),
+                ("headers", agents.encryption.EncryptedJSONField(blank=True, default=dict)),
+                ("module", models.CharField(blank=True, max_length=300)),
+                ("tool_timeout_seconds", models.FloatField(blank=True, null=True)),
+                ("tool_max_seconds", models.FloatField(blank=True, null=True)),
+                ("parallel_calls", models.PositiveIntegerField(blank=True, null=True)),
+                (
+                    "review",
+                    models.CharField(
+                        choices=[
+                            ("block", "block until approved"),
+                            ("warn", "warn"),
+                            ("off", "off"),
+                        ],
+                        default="block",
+                        max_length=10,
+                    ),
+                ),
+                ("protocol", models.CharField(blank=True, editable=False, max_length=40)),
+                ("last_error", models.TextField(blank=True, editable=False)),
+                ("checked_at", models.DateTimeField(blank=True, editable=False, null=True)),
+            ],
+            options={
+                "ordering": ["server_id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        django.db.models.functions.text.Lower("server_id"),
+                        name="server_id_unique_without_case",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "server_id__regex",
+                                "^(?=.{1,64}\\Z)[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)*\\Z",
+                            )
+                        ),
+                        name="server_id_pattern",
+                        violation_error_message="A server id holds letters, digits, hyphens and dots, for example github.enterprise: at most 64 characters, no underscore (it separates server and tool in the model's view) and no empty part between dots.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("transport", "stdio"), models.Q(("command", ""), _negated=True)
+                            ),
+                            models.Q(
+                                ("transport__in", ["http", "sse"]),
+                                models.Q(("url", ""), _negated=True),
+                            ),
+                            models.Q(
+                                ("transport", "python"), models.Q(("module", ""), _negated=True)
+                            ),
+                            _connector="OR",
+                        ),
+                        name="server_transport_complete",
+                        violation_error_message="stdio needs a command, http and sse a URL, python a module.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("parallel_calls__isnull", True),
+                            ("parallel_calls__gte", 1),
+                            _connector="OR",
+                        ),
+                        name="server_parallel_calls_positive",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='TrustedName',
+            name="AssistantServer",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('host', 'host'), ('env', 'environment name'), ('module', 'module')], max_length=10)),
-                ('value', models.CharField(max_length=300)),
-                ('source', models.CharField(max_length=100)),
-                ('added_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField(default=0)),
+                ("allowed_tools", models.JSONField(blank=True, default=None, null=True)),
+                (
+                    "assistant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="server_links",
+                        to="agents.assistant",
+                    ),
+                ),
+                (
+                    "server",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="assistant_links",
+                        to="agents.server",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['kind', 'value'],
-                'constraints': [models.UniqueConstraint(fields=('kind', 'value'), name='trusted_name_once')],
+                "ordering": ["assistant", "position"],
+            },
+        ),
+        migrations.AddField(
+            model_name="assistant",
+            name="servers",
+            field=models.ManyToManyField(
+                related_name="assistants", through="agents.AssistantServer", to="agents.server"
+            ),
+        ),
+        migrations.CreateModel(
+            name="Tool",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=500)),
+                ("position", models.PositiveIntegerField(default=0)),
+                ("title", models.CharField(blank=True, max_length=500)),
+                ("description", models.TextField(blank=True)),
+                ("input_schema", models.JSONField(blank=True, null=True)),
+                ("output_schema", models.JSONField(blank=True, null=True)),
+                ("annotations", models.JSONField(blank=True, default=dict)),
+                ("definition_hash", models.CharField(max_length=64)),
+                ("first_seen", models.DateTimeField()),
+                ("last_seen", models.DateTimeField()),
+                ("vanished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "server",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tools",
+                        to="agents.server",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["server", "position", "name"],
+            },
+        ),
+        migrations.CreateModel(
+            name="ToolSample",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("tool", models.CharField(max_length=500)),
+                ("position", models.PositiveIntegerField(default=0)),
+                ("name", models.CharField(max_length=200)),
+                ("description", models.TextField(blank=True)),
+                ("input", models.JSONField(blank=True, null=True)),
+                ("output", models.JSONField(blank=True, null=True)),
+                (
+                    "server",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="samples",
+                        to="agents.server",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["server", "tool", "position"],
+            },
+        ),
+        migrations.CreateModel(
+            name="TrustedName",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("host", "host"),
+                            ("env", "environment name"),
+                            ("module", "module"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("value", models.CharField(max_length=300)),
+                ("source", models.CharField(max_length=100)),
+                ("added_at", models.DateTimeField(auto_now_add=True)),
+            ],
+            options={
+                "ordering": ["kind", "value"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("kind", "value"), name="trusted_name_once")
+                ],
             },
         ),
         migrations.AddIndex(
-            model_name='conversation',
-            index=models.Index(fields=['user', '-updated_at'], name='conversation_of_user'),
+            model_name="conversation",
+            index=models.Index(fields=["user", "-updated_at"], name="conversation_of_user"),
         ),
         migrations.AddConstraint(
-            model_name='attachment',
-            constraint=models.UniqueConstraint(fields=('message', 'position'), name='attachment_position_unique'),
+            model_name="attachment",
+            constraint=models.UniqueConstraint(
+                fields=("message", "position"), name="attachment_position_unique"
+            ),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['status', 'created_at'], name='run_queue'),
+            model_name="run",
+            index=models.Index(fields=["status", "created_at"], name="run_queue"),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('parent_run__isnull', True), ('status', 'running')), fields=('conversation',), name='run_one_at_a_time_per_conversation'),
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("parent_run__isnull", True), ("status", "running")),
+                fields=("conversation",),
+                name="run_one_at_a_time_per_conversation",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('finished_at__isnull', False), ('status__in', ['completed', 'failed', 'cancelled', 'interrupted']), models.Q(('stop_reason', ''), _negated=True)), models.Q(('finished_at__isnull', True), ('status__in', ['queued', 'running'])), _connector='OR'), name='run_finished_has_reason'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("finished_at__isnull", False),
+                        ("status__in", ["completed", "failed", "cancelled", "interrupted"]),
+                        models.Q(("stop_reason", ""), _negated=True),
+                    ),
+                    models.Q(("finished_at__isnull", True), ("status__in", ["queued", "running"])),
+                    _connector="OR",
+                ),
+                name="run_finished_has_reason",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('level__isnull', True), models.Q(('level__gte', 1), ('level__lte', 3)), _connector='OR'), name='run_level_1_to_3'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("level__isnull", True),
+                    models.Q(("level__gte", 1), ("level__lte", 3)),
+                    _connector="OR",
+                ),
+                name="run_level_1_to_3",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('parent_run__isnull', True), models.Q(('parent_run', models.F('id')), _negated=True), _connector='OR'), name='run_is_not_its_own_parent'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("parent_run__isnull", True),
+                    models.Q(("parent_run", models.F("id")), _negated=True),
+                    _connector="OR",
+                ),
+                name="run_is_not_its_own_parent",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(condition=models.Q(('call_key', ''), _negated=True), fields=('conversation', 'call_key'), name='message_one_result_per_call'),
+            model_name="message",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("call_key", ""), _negated=True),
+                fields=("conversation", "call_key"),
+                name="message_one_result_per_call",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='message',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('role', 'tool'), models.Q(('outcome', ''), _negated=True)), models.Q(models.Q(('role', 'tool'), _negated=True), ('outcome', '')), _connector='OR'), name='message_tool_has_outcome'),
+            model_name="message",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("role", "tool"), models.Q(("outcome", ""), _negated=True)),
+                    models.Q(models.Q(("role", "tool"), _negated=True), ("outcome", "")),
+                    _connector="OR",
+                ),
+                name="message_tool_has_outcome",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='message',
-            constraint=models.CheckConstraint(condition=models.Q(('parent__isnull', True), models.Q(('parent', models.F('id')), _negated=True), _connector='OR'), name='message_is_not_its_own_parent'),
+            model_name="message",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("parent__isnull", True),
+                    models.Q(("parent", models.F("id")), _negated=True),
+                    _connector="OR",
+                ),
+                name="message_is_not_its_own_parent",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assistantserver',
-            constraint=models.UniqueConstraint(fields=('assistant', 'server'), name='assistant_server_once'),
+            model_name="assistantserver",
+            constraint=models.UniqueConstraint(
+                fields=("assistant", "server"), name="assistant_server_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assistant',
-            constraint=models.CheckConstraint(condition=models.Q(('assistant_id', ''), _negated=True), name='assistant_id_not_empty'),
+            model_name="assistant",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("assistant_id", ""), _negated=True),
+                name="assistant_id_not_empty",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assistant',
-            constraint=models.CheckConstraint(condition=models.Q(('max_turn__gte', 1)), name='assistant_max_turn_positive'),
+            model_name="assistant",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("max_turn__gte", 1)), name="assistant_max_turn_positive"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assistant',
-            constraint=models.CheckConstraint(condition=models.Q(('parallel_calls__gte', 1), ('parameter_attempts__gte', 1)), name='assistant_counts_positive'),
+            model_name="assistant",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("parallel_calls__gte", 1), ("parameter_attempts__gte", 1)),
+                name="assistant_counts_positive",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assistant',
-            constraint=models.CheckConstraint(condition=models.Q(('run_timeout_seconds__gt', 0), ('tool_timeout_seconds__gt', 0), ('tool_max_seconds__gt', 0)), name='assistant_seconds_positive'),
+            model_name="assistant",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("run_timeout_seconds__gt", 0),
+                    ("tool_timeout_seconds__gt", 0),
+                    ("tool_max_seconds__gt", 0),
+                ),
+                name="assistant_seconds_positive",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='tool',
-            constraint=models.UniqueConstraint(fields=('server', 'name'), name='tool_once_per_server'),
+            model_name="tool",
+            constraint=models.UniqueConstraint(
+                fields=("server", "name"), name="tool_once_per_server"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='toolsample',
-            constraint=models.UniqueConstraint(fields=('server', 'tool', 'position'), name='tool_sample_position_unique'),
+            model_name="toolsample",
+            constraint=models.UniqueConstraint(
+                fields=("server", "tool", "position"), name="tool_sample_position_unique"
+            ),
         ),
     ]
