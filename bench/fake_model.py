@@ -1,7 +1,7 @@
 """A fast streaming model for measurements: asks for ``echo`` until the wanted turns are used up.
 
-Place in the house: ``bench``; a program of its own, so that its work does not count. The model's name
-says how many turns: ``turns-5``. Every answer has 7 chunks. The first line printed is the base URL.
+Place in the house: ``bench``; a program of its own, so that its work does not count. The model's
+name says how many turns: ``turns-5``. Every answer has 7 chunks. It prints its base URL first.
 """
 
 from __future__ import annotations

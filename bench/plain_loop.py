@@ -1,7 +1,7 @@
 """The plainest tool loop on the two SDKs: what the product's loop is measured against.
 
-Place in the house: ``bench``. Typed, streamed calls of ``openai`` and an ``mcp`` client that stays open;
-nothing is stored, checked, limited or shown.
+Place in the house: ``bench``. Typed, streamed calls of ``openai`` and an ``mcp`` client that stays
+open; nothing is stored, checked, limited or shown.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ is async: ``await asyncio.to_thread(provider.wait_for, ...)``). As a program, fo
 steps (``{"text": ..}``, ``{"calls": [{"id", "name", "arguments"}]}``, ``{"chunks": [..]}``,
 ``{"error": {"status", "body"}}``, ``{"broken": [..]}``, ``{"hang": true}``):
 
-    python tests/fake_provider.py --port 0 --script steps.json
+    python -m tests.fake_provider --port 0 --script steps.json
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeAlias
+
+from tests.history_faults import history_fault
 
 Json: TypeAlias = dict[str, Any]
 PATIENCE_SECONDS = 20.0
@@ -168,62 +170,6 @@ def _call_chunk(delta_call: Json) -> Json:
     return chunk({"tool_calls": [{"type": "function", **delta_call}]})
 
 
-def history_fault(messages: list[Json], *, id_pattern: str = "", system_first: bool = False) -> str:
-    """What a provider would refuse in these messages, in one line; empty if nothing."""
-    waiting: list[str] = []
-    for position, message in enumerate(messages):
-        where = f"messages[{position}]"
-        role = message.get("role")
-        if role == "tool":
-            call_id = message.get("tool_call_id")
-            if call_id not in waiting:
-                return f"{where}: a tool message must follow a call with its id, got {call_id!r}"
-            waiting.remove(call_id)
-        elif waiting:
-            return f"{where}: tool_calls without a tool message: {', '.join(waiting)}"
-        if fault := _shape_fault(message, id_pattern):
-            return f"{where}: {fault}"
-        if role == "system" and position and system_first:
-            return f"{where}: System message must be at the beginning."
-        waiting.extend(item["id"] for item in message.get("tool_calls") or [])
-    return f"the end: tool_calls without a tool message: {', '.join(waiting)}" if waiting else ""
-
-
-def _shape_fault(message: Json, id_pattern: str) -> str:
-    role, content = message.get("role"), message.get("content")
-    if role not in ("system", "developer", "user", "assistant", "tool"):
-        return f"unknown role {role!r}"
-    if not isinstance(content, (str, list)) and not (role == "assistant" and content is None):
-        return f"content must be text or parts, got {content!r}"
-    wanted = message.get("tool_calls")
-    if role == "assistant" and not content and content != "" and not wanted:
-        return "an assistant message needs content or tool_calls"
-    if "tool_calls" in message and (
-        role != "assistant" or not isinstance(wanted, list) or not wanted
-    ):
-        return "tool_calls must be a list that is not empty, in an assistant message"
-    ids = [item.get("id") for item in wanted or []]
-    if len(set(ids)) != len(ids):
-        return f"duplicated tool call ids {ids}"
-    return next(filter(None, (_call_fault(item, id_pattern) for item in wanted or [])), "")
-
-
-def _call_fault(item: Json, id_pattern: str) -> str:
-    call_id, function = item.get("id"), item.get("function")
-    if not isinstance(call_id, str) or not call_id:
-        return f"a tool call needs an id, got {call_id!r}"
-    if id_pattern and not re.fullmatch(id_pattern, call_id):
-        return f"tool call id was {call_id} but must match {id_pattern}"
-    if item.get("type") != "function" or not isinstance(function, dict):
-        return "a tool call needs type function and a function"
-    name, arguments = function.get("name"), function.get("arguments")
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
-        return f"function.name must match ^[a-zA-Z0-9_-]{{1,64}}$, got {name!r}"
-    return (
-        "" if isinstance(arguments, str) else f"function.arguments must be text, got {arguments!r}"
-    )
-
-
 class FakeProvider:
     """The server; a context manager. See the module's docstring for its options."""
 
@@ -249,6 +195,7 @@ class FakeProvider:
         self.requests: list[Request] = []
         self.faults: list[str] = []
         self.disconnects = 0
+        self.connections = 0
         self.closing = threading.Event()
         self._changed = threading.Condition()
         self._counts: dict[str, int] = {}
@@ -307,6 +254,7 @@ class FakeProvider:
             if "fault" in added:
                 self.faults.append(added["fault"])
             self.disconnects += added.get("disconnects", 0)
+            self.connections += added.get("connections", 0)
             self._changed.notify_all()
 
     def next_step(self, body: Json) -> Step:
@@ -370,6 +318,7 @@ class _Answerer(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.server.connections.add(self.connection)
+        self.server.provider.note(connections=1)
 
     def finish(self) -> None:
         self.server.connections.discard(self.connection)

@@ -8,6 +8,7 @@ are plain dictionaries: the SDK's typed call costs 0.4 ms for every message on e
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
 import ssl
@@ -38,6 +39,9 @@ CONNECT_SECONDS = 10.0
 
 AFTER_FINISH_SECONDS = 5.0
 """How long usage may come after the end of the answer, from a provider that sends no ``[DONE]``."""
+
+REST_SECONDS = 0.1
+"""How long a response may take to end after ``[DONE]``."""
 
 _NO_KEY = "none"
 _OWN_FIELDS = frozenset({"model", "messages", "tools", "stream", "stream_options"})
@@ -162,10 +166,12 @@ class _ChatStream(AsyncStream[object]):
             await response.aclose()
 
     async def _events(self) -> AsyncIterator[object]:
-        async for event in self._iter_events():
+        events = self._iter_events()
+        async for event in events:
             data = event.data.strip()
             if data.startswith("[DONE]"):
                 self.is_done = True
+                await _read_rest(events)
                 return
             # Some proxies keep a stream alive with words; a broken object is a broken stream.
             if data.startswith("{"):
@@ -182,6 +188,14 @@ class _ChatStream(AsyncStream[object]):
             raise ValueError(content)
         self.is_done = True
         return [body]
+
+
+async def _read_rest(events: AsyncIterator[object]) -> None:
+    """Read what follows ``[DONE]``: only a connection read to the end serves another request."""
+    with contextlib.suppress(TimeoutError, openai.APIConnectionError, ValueError):
+        async with asyncio.timeout(REST_SECONDS):
+            async for _ in events:
+                pass
 
 
 async def _post(client: openai.AsyncOpenAI, body: JsonObject) -> _ChatStream:

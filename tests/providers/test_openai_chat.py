@@ -141,6 +141,14 @@ async def test_nothing_of_the_environment_reaches_a_provider(
     assert not {"openai-organization", "openai-project"} & {name for h in sent for name in h}
 
 
+async def test_requests_share_a_connection() -> None:
+    with FakeProvider([text("a")]) as provider:
+        async with chat(provider) as model:
+            for _ in range(3):
+                await model.answer(request(), ignore)
+        assert provider.connections == 1
+
+
 async def test_tool_calls_arrive() -> None:
     answer = await ask(calls(call("c1", "echo__ping", {"a": 1}), call("c2", "echo__ping", "{")))
     assert [(item.id, item.arguments) for item in answer.tool_calls] == [
