@@ -73,7 +73,8 @@ class McpConnection:
     @property
     def is_usable(self) -> bool:
         """Whether a new call may be sent here."""
-        return self._session is not None and not self._is_over and not self.fault
+        is_open = self._session is not None and not self._is_over and not self.fault
+        return is_open and self._transport.is_alive
 
     @property
     def calls_open(self) -> int:
@@ -304,9 +305,13 @@ class McpConnection:
     async def _explained(self, fault: Fault) -> str:
         if not fault.is_hang_up:
             return fault.reason
-        self._is_over = True
+        self._note_end()
         ending = await self._transport.describe_end()
-        self.fault = self.fault or ending
+        if not ending and self._owner is not None and self._owner is not asyncio.current_task():
+            # What broke the connection comes out where the owner leaves it.
+            await asyncio.wait({self._owner}, timeout=0.5)
+            ending = self.fault
+        self.fault = self.fault or ending or fault.reason
         return "; ".join(part for part in (fault.reason, ending) if part)
 
     async def _reply_from_fault(self, fault: Fault) -> ToolReply:

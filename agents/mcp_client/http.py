@@ -113,7 +113,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
     async def _post(self, request: httpx2.Request) -> httpx2.Response:
-        message = _message_in(request)
+        message = await _message_in(request)
         request_id = message.get("id") if "method" in message else None
         try:
             if request_id is None:
@@ -246,8 +246,9 @@ def _content_type(response: httpx2.Response) -> str:
     return kind.partition(";")[0].strip().lower()
 
 
-def _message_in(request: httpx2.Request) -> JsonObject:
-    message = _decoded(request.content)
+async def _message_in(request: httpx2.Request) -> JsonObject:
+    # Read, not taken: the request after a redirect holds its content as a stream.
+    message = _decoded(await request.aread())
     return message if isinstance(message, dict) else {}
 
 

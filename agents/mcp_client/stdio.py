@@ -86,6 +86,20 @@ class ChildServer:
         """How the process ended, negative for a signal; ``None`` while it runs."""
         return self._process.returncode if self._process else None
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs, also where asyncio has not heard of its end yet."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return False
+        if not hasattr(os, "waitid"):
+            return True
+        try:
+            flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            return os.waitid(os.P_PID, process.pid, flags) is None
+        except ChildProcessError:
+            return False
+
     async def wait_for_last_words(self, seconds: float) -> None:
         """Give a process that hung up a moment to end and to say why."""
         if self._process is None:

@@ -68,6 +68,11 @@ class ServerTransport:
         return self._kind != "http" or self._http.channel_count > 0
 
     @property
+    def is_alive(self) -> bool:
+        """Whether a child process still runs; always true for other transports."""
+        return self._child is None or self._child.is_alive
+
+    @property
     def stderr_tail(self) -> str:
         """The last lines of a child's stderr; empty for other transports."""
         return self._child.stderr_tail if self._child else ""

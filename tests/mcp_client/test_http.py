@@ -249,6 +249,20 @@ async def test_an_older_server_without_a_stream_is_asked_every_time(pool: Server
         assert raw.methods().count("tools/list") == 2
 
 
+async def test_arguments_that_a_tool_wants_in_headers_are_sent_there(pool: ServerPool) -> None:
+    region = {"type": "string", "x-mcp-header": "Region"}
+    good = {"name": "ping", "inputSchema": {"type": "object", "properties": {"region": region}}}
+    bad_region = {"type": "string", "x-mcp-header": "not a header"}
+    bad = {"name": "bad", "inputSchema": {"type": "object", "properties": {"r": bad_region}}}
+    with raw_http_server({"modern": True, "tools": [good, bad]}) as raw:
+        server = Server(pool, http_entry("docs", raw.url))
+        tools = await server.tools()
+        assert [bool(tool.invalid_reason) for tool in tools] == [False, True]
+        await server.call("ping", {"region": "eu"})
+        headers = next(h for _, h, message in raw.requests if message["method"] == "tools/call")
+    assert headers["mcp-param-region"] == "eu"
+
+
 @pytest.mark.parametrize("url", ["", "no url", "ftp://127.0.0.1/x", "http://"])
 async def test_an_address_that_is_none_is_named(pool: ServerPool, url: str) -> None:
     with pytest.raises(ServerUnavailable, match="check url"):

@@ -5,13 +5,13 @@ Each offers ``echo(message)``, ``ping()``, ``fail()``, ``slow(seconds, steps=1)`
 and ``crash()``.
 
 * ``stdio_entry("echo", **script)``: an item for a bundle's ``servers``; a server over stdio that
-starts in 50 ms and speaks 2025-11-25 (``modern=True``: 2026-07-28). The script's keys are in
-``raw_server``; ``env``, ``cwd`` and other fields of the item go through ``entry={...}``. *
-``sdk_entry("echo")``: the same tools on the official SDK over stdio (modern; 1 s to start). *
-``with http_server() as url`` (``kind="sse"``): the official SDK over HTTP in a process of its own;
-``http_entry("echo", url)`` is its item. * ``raw_http.raw_http_server(script, **rules)``: HTTP by
-hand in a thread of this process, for odd answers. * ``received(path)``: what a server with
-``record=path`` was sent.
+  starts in 50 ms and speaks 2025-11-25 (``modern=True``: 2026-07-28). The script's keys are in
+  ``raw_server``; ``env``, ``cwd`` and other fields of the item go through ``entry={...}``.
+* ``sdk_entry("echo")``: the same tools on the official SDK over stdio (modern; 1 s to start).
+* ``with http_server() as url`` (``kind="sse"``): the official SDK over HTTP in a process of its
+  own; ``http_entry("echo", url)`` is its item.
+* ``raw_http.raw_http_server(script, **rules)``: HTTP by hand in a thread of this process.
+* ``received(path)``: what a server with ``record=path`` was sent.
 """
 
 from __future__ import annotations

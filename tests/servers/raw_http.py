@@ -3,16 +3,14 @@
 ``with raw_http_server(script, **rules) as server`` gives ``server.url`` and ``server.requests``.
 The script is that of ``raw_server``. Rules, which may be changed while it runs:
 
-================  ==================================================================================
-``status``        status for ``on`` (a method; default ``tools/call``; ``*`` for every request)
-``body``          body for ``on``, with ``content_type`` (default ``application/json``)
-``location``      redirects ``on`` to this address (``status`` 307 unless given)
-``drop``          closes the socket on ``on`` without an answer
-``half``          closes the socket on ``on`` in the middle of an answer
-``hang``          never answers ``on``
-``session``       wants a session id, given at ``initialize``
-``notices``       offers the GET stream for notices
-================  ==================================================================================
+* ``on``: the method that the next six act on; default ``tools/call``, ``*`` for every request
+* ``status``, ``body``, ``content_type``: answers with these
+* ``location``: redirects to this address (``status`` 307 unless given)
+* ``drop``: closes the socket without an answer
+* ``half``: closes the socket in the middle of an answer
+* ``hang``: never answers
+* ``session``: wants a session id, given at ``initialize``
+* ``notices``: offers the GET stream for notices
 """
 
 from __future__ import annotations

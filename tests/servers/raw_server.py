@@ -1,25 +1,25 @@
 """A small MCP server that speaks by hand, without the SDK: it starts in 50 ms and says anything.
 
-``raw_server.py [SCRIPT]`` speaks over stdin and stdout. SCRIPT is a JSON object; every key may be
-left out:
+``raw_server.py [SCRIPT]`` speaks over stdin and stdout. SCRIPT is a JSON object; every key
+may be left out:
 
-==================  ================================================================================
-``tools``           what ``tools/list`` returns as ``tools``, in any shape; default
-``STANDARD_TOOLS`` ``pages``           a list of pages, each a list of tools, linked by cursors
-``cursor``          the ``nextCursor`` of every page: ``"same"``, or ``"endless"`` for new ones for
-ever ``changed_tools``   what is listed after the tool ``change`` was called (a notice is sent then)
-``list_changed``    whether the server declares that it tells of changes; default true ``results``
-by tool: the raw ``result`` of a call ``errors``          by tool: the raw ``error`` of a call
-``lines``           by tool: lines to print instead of an answer; ``$ID`` stands for the request's
-id ``silent``          methods that get no answer; ``["*"]``: none does ``record``          a file
-to which every received message is appended, one JSON object a line ``pid_file``        a file to
-which the process id is appended ``start_delay``     seconds to wait before anything is read
-``exit_code``       ends at once with this code, after ``stderr`` was written ``exit_on``
-ends with code 3 when this method is received ``stderr``          text written to stderr at the
-start ``noise``           lines printed to stdout at the start ``stubborn``        ignores SIGTERM
-and the end of stdin ``version``         the protocol version answered; default ``2025-11-25``
-``modern``          speaks 2026-07-28 instead of the older handshake ==================
-================================================================================
+* ``tools``: what ``tools/list`` returns as ``tools``, in any shape; default ``STANDARD_TOOLS``
+* ``pages``: a list of pages, each a list of tools, linked by cursors
+* ``cursor``: the ``nextCursor`` of every page; ``"endless"`` for new ones for ever
+* ``changed_tools``: what is listed after the tool ``change`` was called (a notice is sent then)
+* ``list_changed``: whether the server declares that it tells of changes; default true
+* ``results``, ``errors``: by tool, the raw ``result`` or ``error`` of a call
+* ``lines``: by tool, lines to print instead of an answer; ``$ID`` stands for the request's id
+* ``silent``: methods that get no answer; ``["*"]``: none does
+* ``record``: a file to which every received message is appended, one JSON object a line
+* ``pid_file``: a file to which the process id is appended
+* ``start_delay``: seconds to wait before anything is read
+* ``exit_code``: ends at once with this code, after ``stderr`` was written
+* ``exit_on``: ends with code 3 when this method is received
+* ``stderr``, ``noise``: text for stderr, lines for stdout, written at the start
+* ``stubborn``: ignores SIGTERM and the end of stdin
+* ``version``: the protocol version answered; default ``2025-11-25``
+* ``modern``: speaks 2026-07-28 instead of the older handshake
 
 Besides the standard tools it knows, unlisted: ``change`` (see above), ``environ(name)``, ``cwd``,
 and ``ask(method, params)``, which asks the client something and returns its answer as text.
