@@ -87,8 +87,8 @@ class TraceStorage:
         now = time.monotonic()
         path = getattr(settings, "TOOLLOOP_TRACE_SECRETS", "")
         if path and now - self._asked_at >= SECRETS_FRESH_SECONDS:
-            self._asked_at = now
             self._configured_secrets = frozenset(import_string(path)())
+            self._asked_at = now
         secrets = registered_secrets() | self._configured_secrets
         if secrets != self._secrets:
             self._secrets, self._redactor = secrets, Redactor(secrets)
