@@ -14,7 +14,11 @@ use, against real servers and a real HTTP provider::
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -47,8 +51,9 @@ class Ran:
 
     @property
     def outcomes(self) -> list[str]:
-        """The outcome of every call, in the order they ended."""
-        return [event["outcome"] for event in self.of("tool_call_finished")]
+        """The outcome of every call, in the order in which the calls were started."""
+        ended = {event["key"]: event["outcome"] for event in self.of("tool_call_finished")}
+        return [ended[event["key"]] for event in self.of("tool_call_started")]
 
     @property
     def conversation(self) -> str:
@@ -121,11 +126,12 @@ class Runner:
         stdout, stderr = StringIO(), StringIO()
         code = 0
         try:
+            wanted = [part for message in messages for part in ("--message", message)]
             call_command(
                 "run_assistant",
                 assistant,
-                message=list(messages),
-                json=True,
+                *wanted,
+                "--json",
                 stdout=stdout,
                 stderr=stderr,
                 **options,
@@ -137,6 +143,29 @@ class Runner:
             stderr.write(str(error))
         events = [json.loads(line) for line in stdout.getvalue().splitlines()]
         return Ran(events=events, code=code, stderr=stderr.getvalue())
+
+    def run_and_stop(self, *messages: str, when: Callable[[], object], **options: Any) -> Ran:
+        """Like ``run``, stopped by SIGINT as soon as ``when()`` returns (it waits in a thread)."""
+
+        def stop() -> None:
+            when()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        stopper = threading.Thread(target=stop, daemon=True)
+        stopper.start()
+        try:
+            return self.run(*messages, **options)
+        finally:
+            stopper.join(30)
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+    """Wait until the condition holds. Raises ``TimeoutError``."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError("what the test waits for did not happen")
+        time.sleep(0.01)
 
 
 def stored_path(conversation_id: str) -> list[Message]:
