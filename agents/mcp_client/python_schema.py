@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
+import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+import typing_extensions
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
-from pydantic.errors import PydanticSchemaGenerationError
 
 from agents.loop.interfaces import ToolSpec
 from agents.loop.messages import JsonObject, JsonValue
@@ -107,7 +109,7 @@ def _tool_from(server: str, name: str, function: Callable[..., Any]) -> PythonTo
 
 
 def _schema_of(function: Callable[..., Any]) -> tuple[JsonObject, dict[str, TypeAdapter[Any]]]:
-    types = _annotations(function)
+    hints = _annotations(function)
     properties: JsonObject = {}
     definitions: JsonObject = {}
     adapters: dict[str, TypeAdapter[Any]] = {}
@@ -120,7 +122,7 @@ def _schema_of(function: Callable[..., Any]) -> tuple[JsonObject, dict[str, Type
             takes_more = True
             continue
         schema: JsonObject = {}
-        adapter = _adapter_for(types.get(name, parameter.annotation))
+        adapter = _adapter_for(hints.get(name, parameter.annotation))
         if adapter is not None:
             schema = adapter.json_schema()
             adapters[name] = adapter
@@ -157,11 +159,32 @@ def _adapter_for(annotation: Any) -> TypeAdapter[Any] | None:
     if annotation is _UNCHECKED or annotation is Any or isinstance(annotation, str):
         return None
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        adapter: TypeAdapter[Any] = TypeAdapter(_with_new_typed_dicts(annotation))
         adapter.json_schema()
-    except (PydanticUserError, PydanticSchemaGenerationError, TypeError, NameError):
+    except (PydanticUserError, TypeError, NameError, RecursionError):
         return None
     return adapter
+
+
+def _with_new_typed_dicts(annotation: Any) -> Any:
+    """The annotation as pydantic takes it: before Python 3.12 it refuses ``typing.TypedDict``."""
+    if typing.is_typeddict(annotation):
+        fields = {
+            name: typing_extensions.Required[_with_new_typed_dicts(kind)]
+            if name in annotation.__required_keys__
+            else typing_extensions.NotRequired[_with_new_typed_dicts(kind)]
+            for name, kind in typing.get_type_hints(annotation).items()
+        }
+        return typing_extensions.TypedDict(annotation.__name__, fields)  # type: ignore[operator]
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is None or origin in (typing.Literal, Callable, typing.Annotated):
+        return annotation
+    replaced = tuple(_with_new_typed_dicts(part) for part in inner)
+    if replaced == inner:
+        return annotation
+    if origin in (typing.Union, types.UnionType):
+        return functools.reduce(operator.or_, replaced)
+    return origin[replaced]
 
 
 def _misfits(

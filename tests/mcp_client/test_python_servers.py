@@ -86,8 +86,8 @@ async def test_enums_dataclasses_and_literals_have_their_schemas(pool: ServerPoo
         "x": {"type": "integer"},
         "y": {"type": "integer", "default": 0},
     }
-    options = schema["properties"]["options"]["anyOf"][0]
-    assert options["properties"] == {"depth": {"type": "integer"}}
+    options = {"properties": {"depth": {"type": "integer"}}, "type": "object"}
+    assert schema["$defs"] == {"Options": options}
     assert schema["properties"]["kind"] == {
         "enum": ["a", "b"],
         "type": "string",
