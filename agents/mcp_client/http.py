@@ -92,6 +92,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
     def __init__(self, inner: httpx2.AsyncBaseTransport, watch: HttpWatch) -> None:
         self._inner = inner
         self._watch = watch
+        self._cancels: set[asyncio.Task[None]] = set()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request. Raises httpx2's errors for GET only, where the SDK expects them."""
@@ -109,12 +110,20 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         return response
 
     async def aclose(self) -> None:
-        """Close all sockets."""
+        """Close all sockets; cancels that are still on their way get a moment."""
+        if self._cancels:
+            await asyncio.wait(self._cancels, timeout=NOTIFY_SECONDS)
         await self._inner.aclose()
 
     async def _post(self, request: httpx2.Request) -> httpx2.Response:
         message = await _message_in(request)
         request_id = message.get("id") if "method" in message else None
+        if message.get("method") == "notifications/cancelled":
+            # The SDK sends one message at a time: a server that hangs must not hold up the others.
+            task = asyncio.create_task(self._send_cancel(request))
+            self._cancels.add(task)
+            task.add_done_callback(self._cancels.discard)
+            return httpx2.Response(202, request=request)
         try:
             if request_id is None:
                 async with _limited(request):
@@ -125,6 +134,12 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         except httpx2.TransportError as error:
             reason = _connection_fault(request, error)
             return self._fault(request, request_id, reason, is_broken=True)
+
+    async def _send_cancel(self, request: httpx2.Request) -> None:
+        with contextlib.suppress(httpx2.TransportError):
+            async with _limited(request):
+                response = await self._inner.handle_async_request(request)
+                await response.aclose()
 
     def _checked_notice(self, response: httpx2.Response) -> httpx2.Response:
         if response.status_code >= 400 and self._watch.ends_on_refusal:

@@ -191,6 +191,18 @@ async def test_a_hung_server_ends_at_the_connect_limit() -> None:
         await pool.close()
 
 
+async def test_calls_of_a_hung_server_time_out_together(pool: ServerPool) -> None:
+    with raw_http_server() as raw:
+        server = Server(pool, http_entry("docs", raw.url))
+        await server.names()
+        raw.rules.update({"on": "*", "hang": True})
+        began = time.monotonic()
+        replies = await asyncio.gather(*(server.call("ping", limits=QUICK) for _ in range(5)))
+        assert {reply.outcome for reply in replies} == {Outcome.TIMEOUT}
+        assert time.monotonic() - began < 1.5
+        assert "notifications/cancelled" in raw.methods()
+
+
 async def test_a_redirect_within_the_origin_is_followed(pool: ServerPool) -> None:
     with raw_http_server() as raw:
         raw.rules.update({"on": "tools/call", "location": "/mcp/"})
