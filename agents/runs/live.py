@@ -1,7 +1,8 @@
 """A run as it stands right now, kept in memory from its events.
 
-Place in the house: ``agents.runs``, pure. The hub holds one ``LiveRun`` per run that is going on; pages lay
-it over what is stored: text that is still being written, calls that have no result yet, the turn rail.
+Place in the house: ``agents.runs``, pure. The hub holds one ``LiveRun`` per run that is going on;
+pages lay it over what is stored: text that is still being written, calls that have no result yet,
+the turn rail.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class LiveCall:
 class LiveBar:
     """One piece of time on the turn rail.
 
-    ``kind`` is a letter: P policy, M model, C tool call, F the fallback's model, W waiting or back-off.
+    ``kind`` is a letter: P policy, M model, C tool call, F the fallback's model, W waiting or
+    back-off.
     """
 
     kind: str
