@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from agents.loop.events import RunFinished
@@ -27,6 +27,7 @@ from agents.models import (
     RunStatus,
     new_id,
 )
+from agents.runs.statements import fetch_row, insert_row, update_rows
 
 LEASE = timedelta(seconds=30)
 """How long a run is held without a sign of life of its worker."""
@@ -36,51 +37,43 @@ TITLE_CHARS = 60
 
 def start_conversation(user: AbstractBaseUser, assistant: Assistant) -> Conversation:
     """A new conversation of this user with this assistant."""
-    return Conversation.objects.create(user=user, assistant=assistant)
+    conversation = Conversation(user=user, assistant=assistant)
+    insert_row(conversation)
+    return conversation
 
 
 @transaction.atomic
 def submit_message(conversation: Conversation, content: JsonValue) -> Run:
     """Store a user message and queue its run; it joins the conversation when the run is claimed."""
-    message = Message.objects.create(
+    message = Message(
         conversation=conversation, role=MessageRole.USER, content=content, is_waiting=True
     )
-    return Run.objects.create(
+    insert_row(message)
+    run = Run(
         conversation=conversation,
         assistant_id=conversation.assistant_id,
         user_id=conversation.user_id,
         message=message,
         trace_id=new_id(),
     )
+    insert_row(run)
+    return run
 
 
-@transaction.atomic
 def claim_run(run_id: str, owner: str) -> bool:
     """Take a queued run; ``False`` where it is taken, or its conversation is busy or has an older
     one.
 
     The waiting user message joins the conversation at its end.
     """
-    now = timezone.now()
     try:
         with transaction.atomic():
-            claimed = (
-                Run.objects.filter(pk=run_id, status=RunStatus.QUEUED)
-                .filter(~Exists(_ahead_in_conversation()))
-                .update(
-                    status=RunStatus.RUNNING,
-                    lease_owner=owner,
-                    lease_until=now + LEASE,
-                    started_at=now,
-                )
-            )
+            if not _take_run(run_id, owner):
+                return False
+            _attach_message(fetch_row(Run, id=run_id))
+            return True
     except IntegrityError:
         return False
-    if claimed != 1:
-        return False
-    run = Run.objects.select_related("conversation").get(pk=run_id)
-    _attach_message(run)
-    return True
 
 
 def renew_lease(run_id: str, owner: str) -> bool:
@@ -109,23 +102,27 @@ def start_child_run(parent: Run, assistant: Assistant, owner: str) -> Run:
 
 def keep_configuration(run_id: str, configuration: JsonObject) -> None:
     """Store the snapshot of what the run uses."""
-    Run.objects.filter(pk=run_id).update(configuration=configuration)
+    update_rows(Run, {"id": run_id}, {"configuration": configuration})
 
 
 def finish_run(event: RunFinished, answer_id: str | None) -> None:
     """Write a run's end. Belongs into one transaction with its answer."""
-    Run.objects.filter(pk=event.run, status=RunStatus.RUNNING).update(
-        status=event.status,
-        stop_reason=event.stop_reason,
-        level=event.level,
-        error=event.error,
-        answer_id=answer_id,
-        turns=event.turns,
-        tool_calls=event.tool_calls,
-        input_tokens=event.input_tokens,
-        output_tokens=event.output_tokens,
-        finished_at=timezone.now(),
-        lease_until=None,
+    update_rows(
+        Run,
+        {"id": event.run, "status": RunStatus.RUNNING},
+        {
+            "status": event.status,
+            "stop_reason": event.stop_reason,
+            "level": event.level,
+            "error": event.error,
+            "answer_id": answer_id,
+            "turns": event.turns,
+            "tool_calls": event.tool_calls,
+            "input_tokens": event.input_tokens,
+            "output_tokens": event.output_tokens,
+            "finished_at": timezone.now(),
+            "lease_until": None,
+        },
     )
 
 
@@ -163,19 +160,40 @@ def interrupt_run(run_id: str, error: str, results: Mapping[str, str] | None = N
     return text
 
 
-def interrupt_lost_runs(conversation_id: str, now: datetime | None = None) -> int:
-    """End the runs of a conversation whose lease ran out; how many there were."""
-    moment = now or timezone.now()
+def interrupt_lost_runs(conversation_id: str = "", now: datetime | None = None) -> int:
+    """End the runs (of one conversation, or all) whose lease ran out; how many there were."""
     lost = Run.objects.filter(
-        conversation_id=conversation_id,
         status=RunStatus.RUNNING,
         parent_run__isnull=True,
-        lease_until__lt=moment,
+        lease_until__lt=now or timezone.now(),
     ).values_list("pk", flat=True)
+    if conversation_id:
+        lost = lost.filter(conversation_id=conversation_id)
     count = 0
     for run_id in list(lost):
         count += interrupt_run(run_id, "The process that worked on this run ended.") is not None
     return count
+
+
+def claimable_runs(limit: int) -> list[str]:
+    """The ids of the oldest queued runs that may start now."""
+    queued = Run.objects.filter(status=RunStatus.QUEUED).filter(~Exists(_ahead_in_conversation()))
+    return list(queued.order_by("created_at").values_list("pk", flat=True)[:limit])
+
+
+@transaction.atomic
+def remove_queued_run(run_id: str, conversation_id: str) -> str | None:
+    """Take a waiting message back: run and message go; its text, or ``None`` if it has begun."""
+    run = (
+        Run.objects.select_related("message")
+        .filter(pk=run_id, conversation_id=conversation_id, status=RunStatus.QUEUED)
+        .first()
+    )
+    if run is None or not Run.objects.filter(pk=run_id, status=RunStatus.QUEUED).delete()[0]:
+        return None
+    text = str(run.message.content) if run.message is not None else ""
+    Message.objects.filter(pk=run.message_id).delete()
+    return text
 
 
 @transaction.atomic
@@ -185,38 +203,50 @@ def cancel_queued_run(run_id: str) -> bool:
         status=RunStatus.CANCELLED, stop_reason="cancelled", finished_at=timezone.now()
     )
     if stopped:
-        _attach_message(Run.objects.select_related("conversation").get(pk=run_id))
+        _attach_message(fetch_row(Run, id=run_id))
     return bool(stopped)
 
 
 def move_leaf(conversation_id: str, message_id: str) -> None:
     """The conversation now ends with this message."""
-    Conversation.objects.filter(pk=conversation_id).update(
-        leaf_id=message_id, updated_at=timezone.now()
-    )
+    values = {"leaf_id": message_id, "updated_at": timezone.now()}
+    update_rows(Conversation, {"id": conversation_id}, values)
 
 
-def _ahead_in_conversation() -> object:
-    """Runs that must end before a queued one may start: a running one, or an older queued one."""
-    return Run.objects.filter(
-        conversation=OuterRef("conversation"), parent_run__isnull=True
-    ).filter(
-        Q(status=RunStatus.RUNNING)
-        | Q(status=RunStatus.QUEUED, created_at__lt=OuterRef("created_at"))
-    )
+_TAKE_RUN = """
+UPDATE agents_run SET status = 'running', lease_owner = %s, lease_until = %s, started_at = %s
+WHERE id = %s AND status = 'queued' AND NOT EXISTS (
+    SELECT 1 FROM agents_run ahead
+    WHERE ahead.conversation_id = agents_run.conversation_id AND ahead.parent_run_id IS NULL
+    AND (ahead.status = 'running'
+         OR ahead.status = 'queued' AND ahead.created_at < agents_run.created_at))
+"""
+"""Not through the ORM, which takes 1 ms to write it. What must end before a queued run may start: a
+running one of its conversation, or an older queued one."""
+
+
+def _take_run(run_id: str, owner: str) -> bool:
+    """The conditional UPDATE; whether it counted 1."""
+    adapted = connection.ops.adapt_datetimefield_value
+    now = timezone.now()
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE_RUN, [owner, adapted(now + LEASE), adapted(now), run_id])
+        is_taken: bool = cursor.rowcount == 1
+    return is_taken
 
 
 def _attach_message(run: Run) -> None:
+    """Put a run's user message at the end of its conversation, which it may give its title."""
     if run.message_id is None:
         return
-    conversation = run.conversation
-    Message.objects.filter(pk=run.message_id).update(
-        parent_id=conversation.leaf_id, is_waiting=False, run=run
-    )
-    move_leaf(conversation.pk, run.message_id)
+    conversation = fetch_row(Conversation, id=run.conversation_id)
+    joined = {"parent_id": conversation.leaf_id, "is_waiting": False, "run_id": run.pk}
+    update_rows(Message, {"id": run.message_id}, joined)
+    values = {"leaf_id": run.message_id, "updated_at": timezone.now()}
     if not conversation.title:
-        title = _first_words(str(run.message.content) if run.message is not None else "")
-        Conversation.objects.filter(pk=conversation.pk).update(title=title)
+        message = fetch_row(Message, id=run.message_id)
+        values["title"] = _first_words(str(message.content))
+    update_rows(Conversation, {"id": conversation.pk}, values)
 
 
 def _first_words(text: str) -> str:

@@ -7,7 +7,7 @@ the turn rail.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agents.loop.events import (
     AnswerReady,
@@ -110,6 +110,16 @@ class LiveRun:
     def running(self) -> list[LiveCall]:
         """Calls that a server works on."""
         return [call for call in self.calls.values() if call.state in ("running", "cancelling")]
+
+    def snapshot(self) -> LiveRun:
+        """A copy that does not change any more, for rendering in another thread."""
+        return replace(
+            self,
+            parts=list(self.parts),
+            calls={key: replace(call) for key, call in self.calls.items()},
+            bars=[replace(bar) for bar in self.bars],
+            turns=list(self.turns),
+        )
 
     def apply(self, event: Event) -> None:
         """Take note of an event of this run."""

@@ -1,0 +1,238 @@
+"""What happens in the runs of this process, sent to the browsers that watch.
+
+Place in the house: ``agents.runs``, an observer of every run of a web process. Text does not travel
+through the channel layer: the hub holds the sockets of each conversation and sends directly, each
+message encoded once. One ordered queue per conversation keeps text and structure in order;
+rendering and slow browsers never hold up a run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agents.loop.events import Event, ModelDeltaReceived, RunFinished, RunStarted
+from agents.loop.messages import JsonObject
+from agents.runs.live import LiveRun
+
+GATHER_SECONDS = 0.04
+"""Deltas are gathered this long; the first one of an answer is sent at once."""
+
+logger = logging.getLogger(__name__)
+
+
+class Watcher(Protocol):
+    """A browser that watches a conversation."""
+
+    def put(self, text: str) -> None:
+        """Send this when the socket can take it; never waits."""
+        ...
+
+
+Render = Callable[[Event, LiveRun], Awaitable[list[JsonObject]]]
+"""The fragments of an event, ready for the socket."""
+
+RenderAll = Callable[[str, dict[str, LiveRun]], Awaitable[JsonObject]]
+"""A whole conversation for a browser that missed something."""
+
+Job = Callable[[], Awaitable[None]]
+
+
+@dataclass(slots=True, eq=False)
+class _Channel:
+    """One conversation with its watchers.
+
+    ``seq`` counts what happened, watched or not, from a start that no earlier channel had: a page
+    that missed something, or knew another process, cannot hold the present number.
+    """
+
+    watchers: set[Watcher] = field(default_factory=set)
+    seq: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    jobs: asyncio.Queue[Job] = field(default_factory=asyncio.Queue)
+    task: asyncio.Task[None] | None = None
+
+
+@dataclass(slots=True)
+class _Text:
+    """Text of the present answer: how much was sent, and what waits."""
+
+    sent: int = 0
+    pending: list[str] = field(default_factory=list)
+    timer: asyncio.TimerHandle | None = None
+
+
+class Hub:
+    """The live runs of this process and who watches them."""
+
+    def __init__(self, render: Render, render_all: RenderAll) -> None:
+        self._render = render
+        self._render_all = render_all
+        self._lives: dict[str, LiveRun] = {}
+        self._channels: dict[str, _Channel] = {}
+        self._texts: dict[str, _Text] = {}
+
+    def live_runs(self, conversation_id: str) -> dict[str, LiveRun]:
+        """Copies of the runs that are going on in a conversation, by run id."""
+        return {
+            run_id: live.snapshot()
+            for run_id, live in list(self._lives.items())
+            if live.conversation == conversation_id
+        }
+
+    def seq(self, conversation_id: str) -> int:
+        """The number of the last thing that happened in a conversation."""
+        return self._channel(conversation_id).seq
+
+    def watch(self, conversation_id: str, watcher: Watcher) -> None:
+        """Send what happens in a conversation to this watcher from now on."""
+        self._channel(conversation_id).watchers.add(watcher)
+
+    def unwatch(self, conversation_id: str, watcher: Watcher) -> None:
+        """Stop sending."""
+        channel = self._channels.get(conversation_id)
+        if channel is None:
+            return
+        channel.watchers.discard(watcher)
+        is_live = any(live.conversation == conversation_id for live in self._lives.values())
+        if not channel.watchers and not is_live and channel.jobs.empty():
+            del self._channels[conversation_id]
+
+    def sync(self, conversation_id: str, watcher: Watcher) -> None:
+        """Send the whole conversation to one watcher, in its place in the order."""
+        channel = self._channel(conversation_id)
+
+        async def job() -> None:
+            message = await self._render_all(conversation_id, self.live_runs(conversation_id))
+            watcher.put(_encode({"type": "sync", "seq": channel.seq, **message}))
+
+        self._put(channel, job)
+
+    def refresh(
+        self, conversation_id: str, render: Callable[[], Awaitable[list[JsonObject]]]
+    ) -> None:
+        """Send fragments that no event brings, such as the queue of waiting messages."""
+        channel = self._channel(conversation_id)
+        self._put(channel, lambda: self._send_fragments(channel, render()))
+
+    async def handle(self, event: Event) -> None:
+        """Take note of an event and send it on; returns at once."""
+        live = self._lives.get(event.run)
+        if isinstance(event, RunStarted):
+            live = self._lives[event.run] = LiveRun(run=event.run)
+        if live is None:
+            return
+        if isinstance(event, ModelDeltaReceived):
+            before = len(live.text)
+            live.apply(event)
+            if event.delta.text:
+                self._take_text(live, before, event.delta.text)
+            return
+        self._flush_text(live)
+        self._forget_text(event.run)
+        live.apply(event)
+        self._send_event(event, live)
+        if isinstance(event, RunFinished):
+            self._lives.pop(event.run, None)
+
+    async def flush(self) -> None:
+        """Nothing is stored here."""
+
+    async def close(self) -> None:
+        """End the senders."""
+        tasks = [channel.task for channel in self._channels.values() if channel.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _take_text(self, live: LiveRun, before: int, text: str) -> None:
+        waiting = self._texts.setdefault(live.run, _Text(sent=before))
+        waiting.pending.append(text)
+        if waiting.timer is not None:
+            return
+        if waiting.sent == 0:
+            self._flush_text(live)
+        loop = asyncio.get_running_loop()
+        waiting.timer = loop.call_later(GATHER_SECONDS, self._on_timer, live)
+
+    def _on_timer(self, live: LiveRun) -> None:
+        waiting = self._texts.get(live.run)
+        if waiting is not None:
+            waiting.timer = None
+            self._flush_text(live)
+
+    def _forget_text(self, run_id: str) -> None:
+        waiting = self._texts.pop(run_id, None)
+        if waiting is not None and waiting.timer is not None:
+            waiting.timer.cancel()
+
+    def _flush_text(self, live: LiveRun) -> None:
+        """Send the text that has gathered."""
+        waiting = self._texts.get(live.run)
+        if waiting is None or not waiting.pending:
+            return
+        text = "".join(waiting.pending)
+        waiting.pending.clear()
+        message: JsonObject = {
+            "type": "delta",
+            "run": live.run,
+            "turn": live.turn,
+            "at": waiting.sent,
+            "text": text,
+        }
+        waiting.sent += len(text)
+        channel = self._channel(live.conversation)
+
+        async def job() -> None:
+            self._send(channel, message)
+
+        if channel.watchers:
+            self._put(channel, job)
+        else:
+            channel.seq += 1
+
+    def _send_event(self, event: Event, live: LiveRun) -> None:
+        channel = self._channel(live.conversation)
+        if channel.watchers:
+            snapshot = live.snapshot()
+            self._put(channel, lambda: self._send_fragments(channel, self._render(event, snapshot)))
+        else:
+            channel.seq += 1
+
+    async def _send_fragments(
+        self, channel: _Channel, fragments: Awaitable[list[JsonObject]]
+    ) -> None:
+        items = await fragments
+        if items:
+            self._send(channel, {"type": "fragments", "items": list(items)})
+
+    def _send(self, channel: _Channel, message: JsonObject) -> None:
+        channel.seq += 1
+        text = _encode({**message, "seq": channel.seq})
+        for watcher in list(channel.watchers):
+            watcher.put(text)
+
+    def _channel(self, conversation_id: str) -> _Channel:
+        return self._channels.setdefault(conversation_id, _Channel())
+
+    def _put(self, channel: _Channel, job: Job) -> None:
+        channel.jobs.put_nowait(job)
+        if channel.task is None or channel.task.done():
+            channel.task = asyncio.create_task(self._work(channel))
+
+    async def _work(self, channel: _Channel) -> None:
+        """Do the jobs of a conversation one after the other, until none is left."""
+        while not channel.jobs.empty():
+            job = channel.jobs.get_nowait()
+            try:
+                await job()
+            except Exception:  # an observer must never hurt a run, and the next job may be well
+                logger.exception("a page could not be updated")
+
+
+def _encode(message: JsonObject) -> str:
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":"))

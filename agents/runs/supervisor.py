@@ -1,0 +1,113 @@
+"""Takes queued runs and executes them in this process, and ends them in order.
+
+Place in the house: ``agents.runs``; one per web process or worker. A closed tab does not stop a run: tasks
+belong to the supervisor, never to a socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from asgiref.sync import sync_to_async
+
+from agents.loop.interfaces import Approver
+from agents.runs import lifecycle
+from agents.runs.resources import RunResources
+from agents.runs.sinks import Observer
+from agents.runs.worker import execute_run
+
+SCAN_SECONDS = 1.0
+"""How often the table is looked at for runs that nobody announced."""
+
+DRAIN_SECONDS = 10.0
+"""How long running runs may take to end when the process is asked to stop."""
+
+RUNS_AT_ONCE = 20
+"""How many runs one process executes at the same time."""
+
+logger = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """The runs of this process. Everything here happens on one event loop."""
+
+    def __init__(
+        self, *, resources: RunResources, approver: Approver, observers: Sequence[Observer]
+    ) -> None:
+        self._resources = resources
+        self._approver = approver
+        self._observers = observers
+        self._runs: dict[str, asyncio.Task[None]] = {}
+        self._scan_task: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._is_draining = False
+
+    def start(self) -> None:
+        """Begin to take runs."""
+        if self._scan_task is None:
+            self._scan_task = asyncio.create_task(self._scan())
+
+    def wake(self) -> None:
+        """Look at the table now: a message was submitted."""
+        self._wake.set()
+
+    def stop_run(self, run_id: str) -> bool:
+        """Stop a run of this process; ``False`` where it is not here or has ended."""
+        task = self._runs.get(run_id)
+        return task is not None and task.cancel()
+
+    async def drain(self) -> None:
+        """Take no more runs, let the running ones end, stop those that do not, end all children."""
+        self._is_draining = True
+        if self._scan_task is not None:
+            self._scan_task.cancel()
+            await asyncio.gather(self._scan_task, return_exceptions=True)
+        running = list(self._runs.values())
+        if running:
+            _, late = await asyncio.wait(running, timeout=DRAIN_SECONDS)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late, timeout=DRAIN_SECONDS)
+        for observer in self._resources.observers:
+            await observer.flush()
+        await self._resources.close()
+
+    async def _scan(self) -> None:
+        while True:
+            self._wake.clear()
+            try:
+                await self._take_runs()
+            except Exception:  # the database may be away for a moment; the next look may succeed
+                logger.exception("queued runs could not be taken")
+            try:
+                async with asyncio.timeout(SCAN_SECONDS):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    async def _take_runs(self) -> None:
+        await sync_to_async(lifecycle.interrupt_lost_runs)()
+        room = RUNS_AT_ONCE - len(self._runs)
+        for run_id in await sync_to_async(lifecycle.claimable_runs)(max(room, 0)):
+            if await sync_to_async(lifecycle.claim_run)(run_id, self._resources.owner):
+                self._runs[run_id] = asyncio.create_task(self._execute(run_id))
+
+    async def _execute(self, run_id: str) -> None:
+        try:
+            await execute_run(
+                run_id,
+                resources=self._resources,
+                approver=self._approver,
+                observers=self._observers,
+            )
+        except asyncio.CancelledError:
+            # A stop by a person ends here; when the process ends, its loop cancels this task again.
+            return
+        except Exception:  # the worker's last line: the run is taken over when its lease runs out
+            logger.exception("run %s could not be executed", run_id)
+        finally:
+            self._runs.pop(run_id, None)
+            self.wake()
