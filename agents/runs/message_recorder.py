@@ -27,6 +27,7 @@ from agents.loop.messages import Message as LoopMessage
 from agents.loop.results import PartKind, ToolResult
 from agents.models import Attachment, Message, MessageRole
 from agents.runs import lifecycle
+from agents.runs.statements import insert_row, update_rows
 
 
 class MessageRecorder:
@@ -71,7 +72,7 @@ class MessageRecorder:
 
     def _write(self, row: Message, attachments: tuple[Attachment, ...]) -> None:
         with transaction.atomic():
-            row.save(force_insert=True)
+            insert_row(row)
             for attachment in attachments:
                 attachment.save(force_insert=True)
             lifecycle.move_leaf(self._conversation_id, row.pk)
@@ -82,12 +83,13 @@ class MessageRecorder:
             answer_id = self._last_answer_id
             if answer is not None and answer.is_stored:
                 answer_id = self._last_call_message.get(event.run)
-                Message.objects.filter(pk=answer_id).update(level=answer.level)
+                update_rows(Message, {"id": answer_id}, {"level": answer.level})
             elif answer is not None:
                 row = self._assistant_row(event, answer.message, level=answer.level)
                 row.details = {"source": answer.source}
                 row.parent_id = self._leaf_id
-                self._write(row, ())
+                insert_row(row)
+                lifecycle.move_leaf(self._conversation_id, row.pk)
                 self._leaf_id = answer_id = row.pk
             lifecycle.finish_run(event, answer_id)
         self._last_answer_id = answer_id

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.conf import settings
+from django.db.models import prefetch_related_objects
 from django.utils.module_loading import import_string
 
 from agents.loop.catalog import ServerChoice
@@ -24,16 +25,20 @@ from agents.loop.results import NOT_FAILURES, Outcome
 from agents.mcp_client.config import ServerConfig
 from agents.models import (
     Assistant,
+    AssistantServer,
+    Conversation,
     GlobalPrompt,
     OnToolError,
     Provider,
     Run,
     Server,
+    ToolSample,
     TrustedName,
     TrustedNameKind,
 )
 from agents.models import Message as StoredMessage
 from agents.runs.server_configs import server_config
+from agents.runs.statements import fetch_row, fetch_rows
 
 FALLBACK_ASSISTANT = "toolloop.loop_fallback"
 
@@ -81,12 +86,9 @@ class RunPlan:
 
 def load_plan(run_id: str) -> RunPlan:
     """The plan of a claimed root run: its configuration is read now and kept as a snapshot."""
-    run = Run.objects.select_related(
-        "conversation",
-        "assistant__provider",
-        "assistant__fallback_provider",
-        "assistant__fallback_assistant",
-    ).get(pk=run_id)
+    run = fetch_row(Run, id=run_id)
+    run.conversation = fetch_row(Conversation, id=run.conversation_id)
+    run.assistant = _fetch_assistant(run)
     path = _read_path(run)
     messages = [_loop_message(row) for row in path]
     is_new = bool(path) and path[-1].pk == run.message_id
@@ -166,11 +168,7 @@ def _plan(
     assistant = run.assistant
     if assistant is None:
         raise ValueError(f"the assistant of run {run.pk} was deleted")
-    links = list(
-        assistant.server_links.select_related("server")
-        .prefetch_related("server__samples")
-        .order_by("position")
-    )
+    links = _fetch_links(assistant)
     hooks, fault = _load_hooks(assistant)
     config = _assistant_config(assistant, links, hooks)
     run.configuration = snapshot(assistant, links)
@@ -178,7 +176,10 @@ def _plan(
         run=run,
         assistant=config,
         models=model_choice(assistant),
-        servers={link.server.server_id: server_config(link.server) for link in links},
+        servers={
+            link.server.server_id: server_config(link.server, _fetch_samples(link.server))
+            for link in links
+        },
         history=history,
         message=message,
         leaf_id=leaf_id,
@@ -186,12 +187,37 @@ def _plan(
     )
 
 
+def _fetch_assistant(run: Run) -> Assistant | None:
+    """A run's assistant with its providers."""
+    if run.assistant_id is None:
+        return None
+    assistant = fetch_row(Assistant, id=run.assistant_id)
+    if assistant.provider_id is not None:
+        assistant.provider = fetch_row(Provider, id=assistant.provider_id)
+    if assistant.fallback_provider_id is not None:
+        assistant.fallback_provider = fetch_row(Provider, id=assistant.fallback_provider_id)
+    return assistant
+
+
+def _fetch_links(assistant: Assistant) -> list[AssistantServer]:
+    """An assistant's links with their servers, in order."""
+    links = fetch_rows(AssistantServer, {"assistant_id": assistant.pk}, order="position")
+    for link in links:
+        link.server = fetch_row(Server, id=link.server_id)
+    return links
+
+
+def _fetch_samples(server: Server) -> list[ToolSample]:
+    """A server's samples; those of one tool are in order."""
+    return fetch_rows(ToolSample, {"server_id": server.pk}, order="position")
+
+
 def _assistant_config(
     assistant: Assistant, links: Sequence[object], hooks: Hooks
 ) -> AssistantConfig:
     global_prompts = tuple(
         Message(role=Role(prompt.role), content=prompt.content)
-        for prompt in GlobalPrompt.objects.all()
+        for prompt in fetch_rows(GlobalPrompt, {}, order="position")
     )
     presets = assistant.prompt_presets or {}
     return AssistantConfig(
@@ -311,17 +337,15 @@ def _is_trusted_module(module: str) -> bool:
 
 def _read_path(run: Run) -> list[StoredMessage]:
     """The messages from the root to the conversation's leaf."""
-    rows = {
-        row.pk: row
-        for row in StoredMessage.objects.filter(
-            conversation_id=run.conversation_id
-        ).prefetch_related("attachments")
-    }
+    found = fetch_rows(StoredMessage, {"conversation_id": run.conversation_id})
+    rows = {row.pk: row for row in found}
     path: list[StoredMessage] = []
     current = rows.get(run.conversation.leaf_id or "")
     while current is not None and len(path) <= len(rows):
         path.append(current)
         current = rows.get(current.parent_id or "")
+    # Only results have attachments: a new conversation needs no query for them.
+    prefetch_related_objects([row for row in path if row.role == Role.TOOL], "attachments")
     return path[::-1]
 
 
@@ -335,7 +359,7 @@ def _loop_message(row: StoredMessage) -> Message:
         call_key=row.call_key,
         provider=row.provider,
         extra=row.extra,
-        images=tuple(_image(item) for item in row.attachments.all() if item.kind == "image"),
+        images=_images(row) if row.role == Role.TOOL else (),
         failed=bool(row.outcome) and Outcome(row.outcome) not in NOT_FAILURES,
         aborted=row.is_aborted,
     )
@@ -350,6 +374,10 @@ def _loop_call(call: JsonObject) -> ToolCall:
         key=str(call.get("key", "")),
         extra=call.get("extra") or {},  # type: ignore[arg-type]
     )
+
+
+def _images(row: StoredMessage) -> tuple[Image, ...]:
+    return tuple(_image(item) for item in row.attachments.all() if item.kind == "image")
 
 
 def _image(item: object) -> Image:

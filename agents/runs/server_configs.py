@@ -6,15 +6,20 @@ here; the client fills them in at connecting.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from agents.loop.interfaces import Sample, ToolLimits
 from agents.mcp_client.config import ServerConfig
-from agents.models import Server
+from agents.models import Server, ToolSample
 
 
-def server_config(server: Server) -> ServerConfig:
-    """The configuration of one server with its samples; prefetch ``samples`` for many servers."""
+def server_config(server: Server, rows: Iterable[ToolSample] | None = None) -> ServerConfig:
+    """The configuration of one server with its samples, which are read unless ``rows`` holds them.
+
+    Of a tool's samples ``rows`` gives the order; prefetch ``samples`` for many servers.
+    """
     samples: dict[str, tuple[Sample, ...]] = {}
-    for row in server.samples.all():
+    for row in server.samples.all() if rows is None else rows:
         sample = Sample(
             name=row.name, description=row.description, input=row.input, output=row.output
         )
