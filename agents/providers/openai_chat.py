@@ -52,11 +52,20 @@ class OpenAIChat:
     """A provider. Use it in one event loop, and ``close`` it there.
 
     ``timeout_seconds`` is how long the provider may say nothing. Nothing is taken from ``OPENAI_*``
-    variables: they belong to another address. Redirects are not followed.
+    variables: they belong to another address. Redirects are not followed. A ``transport`` answers
+    in place of the network.
     """
 
-    def __init__(self, base_url: str, api_key: str | None, timeout_seconds: float = 60.0) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str | None,
+        timeout_seconds: float = 60.0,
+        *,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
         self._base_url = base_url
+        self._transport = transport
         self._key = (api_key or "").strip()
         self._timeout_seconds = timeout_seconds
         self._sends_stream_options = True
@@ -108,7 +117,7 @@ class OpenAIChat:
     def _open_client(self, endpoint: Endpoint) -> openai.AsyncOpenAI:
         if self._client is None:
             _check_endpoint(endpoint)
-            self._client = _new_client(endpoint)
+            self._client = _new_client(endpoint, self._transport)
         return self._client
 
     def _body(self, request: ModelRequest) -> JsonObject:
@@ -280,7 +289,9 @@ def _ssl_context() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _new_client(endpoint: Endpoint) -> openai.AsyncOpenAI:
+def _new_client(
+    endpoint: Endpoint, transport: httpx2.AsyncBaseTransport | None
+) -> openai.AsyncOpenAI:
     seconds = endpoint.timeout_seconds
     timeout = httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=CONNECT_SECONDS)
     return _Client(
@@ -290,6 +301,7 @@ def _new_client(endpoint: Endpoint) -> openai.AsyncOpenAI:
         timeout=timeout,
         http_client=httpx2.AsyncClient(
             verify=_ssl_context(),
+            transport=transport,
             timeout=timeout,
             follow_redirects=False,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),

@@ -1,7 +1,7 @@
 """Calls that wait for a person in the browser.
 
-Place in the house: ``agents.runs``. The same question stands in every tab; whoever owns the conversation
-decides once. Waiting costs the run nothing; after an hour it counts as denied.
+Place in the house: ``agents.runs``. The same question stands in every tab; whoever owns the
+conversation decides once. Waiting costs the run nothing; after an hour it counts as denied.
 """
 
 from __future__ import annotations

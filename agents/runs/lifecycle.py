@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from agents.loop.events import RunFinished
@@ -176,8 +176,11 @@ def interrupt_lost_runs(conversation_id: str = "", now: datetime | None = None) 
 
 
 def claimable_runs(limit: int) -> list[str]:
-    """The ids of the oldest queued runs that may start now."""
-    queued = Run.objects.filter(status=RunStatus.QUEUED).filter(~Exists(_ahead_in_conversation()))
+    """The ids of the oldest queued runs of conversations where none is running."""
+    running = Run.objects.filter(
+        conversation=OuterRef("conversation"), status=RunStatus.RUNNING, parent_run__isnull=True
+    )
+    queued = Run.objects.filter(~Exists(running), status=RunStatus.QUEUED)
     return list(queued.order_by("created_at").values_list("pk", flat=True)[:limit])
 
 

@@ -10,6 +10,7 @@ import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agents.demo import PRACTICE_BASE_URL
 from agents.loop.errors import ModelKeyRefused
 from agents.mcp_client.pool import ServerPool
 from agents.models import new_id
@@ -17,6 +18,8 @@ from agents.runs.plans import ProviderFacts
 from agents.runs.sinks import Observer, load_observers
 
 if TYPE_CHECKING:
+    import httpx2
+
     from agents.providers.openai_chat import OpenAIChat
 
 
@@ -36,7 +39,7 @@ class RunResources:
         key = provider_key(provider)
         place = (provider.base_url, key, provider.timeout_seconds)
         if place not in self._clients:
-            self._clients[place] = OpenAIChat(provider.base_url, key, provider.timeout_seconds)
+            self._clients[place] = OpenAIChat(*place, transport=_transport_for(provider))
         return self._clients[place]
 
     async def close(self) -> None:
@@ -45,6 +48,15 @@ class RunResources:
         for client in self._clients.values():
             await client.close()
         self._clients.clear()
+
+
+def _transport_for(provider: ProviderFacts) -> httpx2.AsyncBaseTransport | None:
+    """What answers in place of the network; ``None`` for every real provider."""
+    if provider.base_url != PRACTICE_BASE_URL:
+        return None
+    from agents.demo.practice_model import PracticeTransport  # late: for the demo alone
+
+    return PracticeTransport()
 
 
 def provider_key(provider: ProviderFacts) -> str:
