@@ -7,16 +7,18 @@ all of them, a payload is stored once under the SHA-256 of its redacted JSON tex
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
 import re
 import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connections, models, router, transaction
+from django.db.models.constants import OnConflict
 from django.utils.module_loading import import_string
 
 from traces.attributes import PAYLOADS
@@ -30,11 +32,19 @@ MAX_REMEMBERED = 5_000
 
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
-_SPAN_UPDATES = ["parent", "name", "turn", "status", "end_ns", "attributes"]
-_TRACE_UPDATES = [
+Row = tuple[object, ...]
+"""The values of one row, as its columns hold them."""
+
+_BLOB_COLUMNS = ("sha256", "content", "size")
+_SPAN_COLUMNS = (
+    "id", "trace_id", "parent", "run", "position", "kind", "name", "turn", "status", "start_ns",
+    "end_ns", "attributes",
+)  # fmt: skip
+_SPAN_UPDATES = ("parent", "name", "turn", "status", "end_ns", "attributes")
+_TRACE_UPDATES = (
     "status", "stop_reason", "level", "turns", "tool_calls", "input_tokens", "output_tokens",
     "end_ns",
-]  # fmt: skip
+)  # fmt: skip
 
 
 class TraceStorage:
@@ -43,6 +53,7 @@ class TraceStorage:
     def __init__(self) -> None:
         self._known_blobs: dict[str, None] = {}
         self._hashes: dict[int, tuple[object, str]] = {}
+        self._names: dict[str, str] = {}
         self._redactor = Redactor()
         self._secrets: frozenset[str] = frozenset()
         self._configured_secrets: frozenset[str] = frozenset()
@@ -56,23 +67,13 @@ class TraceStorage:
     ) -> None:
         """Store the newest states, all or none of them. Raises what the database raises."""
         self._refresh_secrets()
-        new_blobs: dict[str, Blob] = {}
+        new_blobs: dict[str, Row] = {}
         span_rows = [self._span_row(span, new_blobs) for span in spans]
         trace_rows = [self._trace_row(trace) for trace in traces]
         with transaction.atomic():
-            Blob.objects.bulk_create(new_blobs.values(), ignore_conflicts=True)
-            Trace.objects.bulk_create(
-                trace_rows,
-                update_conflicts=True,
-                unique_fields=["id"],
-                update_fields=_TRACE_UPDATES,
-            )
-            Span.objects.bulk_create(
-                span_rows,
-                update_conflicts=True,
-                unique_fields=["id"],
-                update_fields=_SPAN_UPDATES,
-            )
+            _upsert(Blob, _BLOB_COLUMNS, (), new_blobs.values())
+            _upsert(Trace, TraceRecord.__slots__, _TRACE_UPDATES, trace_rows)
+            _upsert(Span, _SPAN_COLUMNS, _SPAN_UPDATES, span_rows)
             for run in lost_runs:
                 _mark_lost(run)
         self._known_blobs.update(dict.fromkeys(new_blobs))
@@ -93,14 +94,14 @@ class TraceStorage:
         if secrets != self._secrets:
             self._secrets, self._redactor = secrets, Redactor(secrets)
             self._hashes.clear()
+            self._names.clear()
 
-    def _trace_row(self, trace: TraceRecord) -> Trace:
+    def _trace_row(self, trace: TraceRecord) -> Row:
         names = ("message", "assistant_name")
-        texts = {name: str(self._redacted(getattr(trace, name)))[:200] for name in names}
-        fields: dict[str, object] = {name: getattr(trace, name) for name in TraceRecord.__slots__}
-        return Trace(**{**fields, **texts})
+        texts = {name: self._redacted_text(getattr(trace, name))[:200] for name in names}
+        return tuple(texts.get(name, getattr(trace, name)) for name in TraceRecord.__slots__)
 
-    def _span_row(self, span: SpanRecord, new_blobs: dict[str, Blob]) -> Span:
+    def _span_row(self, span: SpanRecord, new_blobs: dict[str, Row]) -> Row:
         payloads: dict[str, object] = {}
         plain: dict[str, object] = {}
         for name, value in span.attributes.items():
@@ -110,17 +111,30 @@ class TraceStorage:
                 payloads[name] = [self._hash(item.value, new_blobs) for item in value]
             else:
                 plain[name] = value
-        return Span(
-            id=span.id, trace_id=span.trace, parent=span.parent, run=span.run,
-            position=span.position, kind=span.kind, name=str(self._redacted(span.name))[:300],
-            turn=span.turn, status=span.status, start_ns=span.start_ns, end_ns=span.end_ns,
-            attributes={**self._redacted(plain), **payloads},
+        attributes = self._redactor.redact(_json_text(plain))
+        if payloads:
+            # Hashes are no secrets, whatever their names look like: they join the redacted text.
+            opening = "{" if attributes == "{}" else f"{attributes[:-1]},"
+            attributes = opening + _json_text(payloads)[1:]
+        return (
+            span.id, span.trace, span.parent, span.run, span.position, span.kind,
+            self._redacted_name(span.name), span.turn, span.status, span.start_ns, span.end_ns,
+            attributes,
         )  # fmt: skip
 
-    def _redacted(self, value: object) -> object:
-        return json.loads(self._redactor.redact(_json_text(value)))
+    def _redacted_name(self, name: str) -> str:
+        """A span's name without secrets; most of them come again and again."""
+        known = self._names.get(name)
+        if known is None:
+            if len(self._names) >= MAX_REMEMBERED:
+                self._names.clear()
+            known = self._names[name] = self._redacted_text(name)[:300]
+        return known
 
-    def _hash(self, value: object, new_blobs: dict[str, Blob]) -> str:
+    def _redacted_text(self, text: str) -> str:
+        return str(json.loads(self._redactor.redact(_json_text(text))))
+
+    def _hash(self, value: object, new_blobs: dict[str, Row]) -> str:
         """The hash of a payload; it joins ``new_blobs`` unless it is known to be stored."""
         remembered = self._hashes.get(id(value))
         if remembered is not None:
@@ -133,7 +147,7 @@ class TraceStorage:
             self._remember(value, digest)
         if digest not in self._known_blobs and digest not in new_blobs:
             packed = zlib.compress(content, 6)
-            new_blobs[digest] = Blob(sha256=digest, content=packed, size=len(content))
+            new_blobs[digest] = (digest, packed, len(content))
         return digest
 
     def _remember(self, value: object, digest: str) -> None:
@@ -141,6 +155,37 @@ class TraceStorage:
         self._hashes[id(value)] = (value, digest)
         if len(self._hashes) > MAX_REMEMBERED:
             del self._hashes[next(iter(self._hashes))]
+
+
+def _upsert(
+    model: type[models.Model],
+    columns: Sequence[str],
+    updates: Sequence[str],
+    rows: Collection[Row],
+) -> None:
+    """Insert the rows; where one is there already, bring ``updates`` up to date.
+
+    The ORM's ``bulk_create`` would write the same statement anew each time, from model instances.
+    """
+    if rows:
+        connection = connections[router.db_for_write(model)]
+        with connection.cursor() as cursor:
+            statement = _upsert_sql(model, tuple(columns), tuple(updates), connection.alias)
+            cursor.executemany(statement, list(rows))
+
+
+@functools.cache
+def _upsert_sql(
+    model: type[models.Model], columns: tuple[str, ...], updates: tuple[str, ...], alias: str
+) -> str:
+    operations = connections[alias].ops
+    rule = OnConflict.UPDATE if updates else OnConflict.IGNORE
+    table, key = operations.quote_name(model._meta.db_table), model._meta.pk.column
+    names = ", ".join(operations.quote_name(column) for column in columns)
+    marks = ", ".join("%s" for _ in columns)
+    ending = operations.on_conflict_suffix_sql([model._meta.pk], rule, updates, [key])
+    opening = operations.insert_statement(on_conflict=rule)
+    return f"{opening} {table} ({names}) VALUES ({marks}) {ending}"
 
 
 def blob_value(blob: Blob) -> object:
