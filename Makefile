@@ -1,11 +1,16 @@
-# Toolloop. `make test` runs everything that can run on this machine.
+# Toolloop. `make run` serves it with a demo; `make test` runs everything that can run here.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
+PORT ?= 8000
 
-.PHONY: test lint format clean
+.PHONY: run test lint format clean
+
+run: $(STAMP)
+	@exec $(BIN)/python manage.py serve --port $(PORT)
 
 test: lint
 	$(BIN)/python manage.py makemigrations --check --dry-run
@@ -19,6 +24,11 @@ lint: $(TEST_STAMP)
 format: $(TEST_STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
 
 $(TEST_STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
