@@ -328,12 +328,14 @@ class AnswerReady(Event):
 
     ``source`` is ``model``, ``fallback``, ``fixed``, ``hook`` or ``results``. ``is_stored`` tells
     that the text stands already in the last assistant message with calls and is not stored again.
+    ``finish_reason`` is the provider's: ``length`` and ``content_filter`` mark half an answer.
     """
 
     message: Message
     level: int
     source: str
     is_stored: bool = False
+    finish_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

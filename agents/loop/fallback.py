@@ -59,7 +59,7 @@ async def _answer_by_fallback(run: RunState, cause: GaveUp) -> str | Failed:
         )
         await run.emit(TurnStarted, turn="F")
         async with asyncio.timeout(FALLBACK_SECONDS):
-            text = await _ask_fallback(run, fallback)
+            text = await _ask_fallback(run, fallback, cause)
     except TimeoutError:
         return _failure(cause, "The fallback did not answer in time.")
     except ModelError as error:
@@ -90,7 +90,7 @@ async def _answer_fixed(run: RunState, cause: Failed) -> str:
     return text
 
 
-async def _ask_fallback(run: RunState, fallback: FallbackAssistant) -> str:
+async def _ask_fallback(run: RunState, fallback: FallbackAssistant, cause: GaveUp) -> str:
     """One request with a brief of everything; the run's own messages stay as they are."""
     room = (fallback.context_window or 0) * CHARS_PER_TOKEN * 3 // 4 or UNKNOWN_WINDOW_CHARS
     brief = fallback_brief(
@@ -109,10 +109,13 @@ async def _ask_fallback(run: RunState, fallback: FallbackAssistant) -> str:
         target=None,
         wire=None,
     )
+    if run.target in fallback.targets and cause.reason != "provider_error":
+        apart.use_target(run.target)  # a model that was given up in this run is not asked again
     try:
         answer = await request_answer(apart, turn="F", offer_tools=False)
     finally:
         run.input_tokens, run.output_tokens = apart.input_tokens, apart.output_tokens
+        run.partial_text = apart.partial_text
     return answer.text
 
 

@@ -24,7 +24,13 @@ async def accept_answer(run: RunState, answer: Answer, turn: int) -> RunOutcome:
     """The model's text is the run's answer (level 1)."""
     await _close_open_turn(run, "answered")
     message = replace(answer.message, tool_calls=())
-    await run.emit(AnswerReady, message=message, level=1, source="model")
+    await run.emit(
+        AnswerReady,
+        message=message,
+        level=1,
+        source="model",
+        finish_reason=answer.answer.finish_reason,
+    )
     return _answered(answer.text)
 
 
@@ -73,7 +79,8 @@ async def apply_next_hook(
 async def hand_over(run: RunState, delegation: Delegation) -> RunOutcome:
     """Another assistant answers as a child run. Raises ``DelegationRefused``."""
     await run.emit(Delegated, assistant=delegation.assistant)
-    conversation = run.messages if delegation.messages is None else delegation.messages
+    own = [message for message in run.messages if not message.is_notice]
+    conversation = own if delegation.messages is None else delegation.messages
     child = await run.outside.delegate(delegation, conversation)
     is_completed = child.status == "completed"
     return RunOutcome(

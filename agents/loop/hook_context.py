@@ -60,7 +60,7 @@ async def _call_tool(run: RunState, name: str, arguments: JsonObject) -> JsonObj
     run.hook_calls += 1
     key = f"{run.request.run}:hook:{run.hook_calls}"
     call = ToolCall(id="", name=name, arguments=arguments, key=key)
-    prepared = prepare_call(run, call, is_truncated=False, kept={})
+    prepared = prepare_call(run, call)
     result = prepared if isinstance(prepared, ToolResult) else await _execute(run, prepared)
     await run.note(
         f"A hook called {name}: {result.outcome.value}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -99,15 +100,23 @@ async def call_hook(run: RunState, name: str, hook: Hook, *arguments: object) ->
             returned = await run_in_thread(lambda: hook.function(*arguments))
             if inspect.isawaitable(returned):
                 returned = await returned
-    except asyncio.CancelledError:
-        raise
-    except Exception as error:  # foreign code: any fault of a hook must become a clear failure
-        text = "".join(traceback.format_exception(error))
-        what = f"The {name} hook {hook.path} raised {type(error).__name__}: {error}"
-        await run.note_hook_finished(name, hook.path, error=what, trace=text)
-        raise HookError(what, traceback=text) from error
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise await _raised(run, name, hook, error) from error  # its own, nobody stopped the run
+    except (Exception, SystemExit) as error:  # foreign code: its faults become clear failures
+        raise await _raised(run, name, hook, error) from error
     await run.note_hook_finished(name, hook.path, returned=returned)
     return returned  # type: ignore[no-any-return]
+
+
+async def _raised(run: RunState, name: str, hook: Hook, error: BaseException) -> HookError:
+    """The failure that a hook's exception becomes, told to the sinks."""
+    text = "".join(traceback.format_exception(error))
+    what = f"The {name} hook {hook.path} raised {type(error).__name__}: {error}"
+    await run.note_hook_finished(name, hook.path, error=what, trace=text)
+    return HookError(what, traceback=text)
 
 
 def read_create(returned: JsonValue, path: str) -> CreateDecision:
@@ -119,7 +128,7 @@ def read_create(returned: JsonValue, path: str) -> CreateDecision:
         raise _wrong("create", path, "mcp_servers", "a list", servers)
     return CreateDecision(
         messages=_messages(value.get("messages"), "create", path),
-        options=_object(value.get("options") or {}, "create", path),
+        options=_options(value.get("options") or {}, path),
         model=_text(value, "model", path),
         provider=_text(value, "provider", path),
         mcp_servers=tuple(servers) if servers is not None else None,
@@ -142,7 +151,7 @@ def read_next(returned: JsonValue, path: str) -> Delegation | tuple[JsonValue]:
             f"The next hook {path} must return None, {{'delegate': ...}} or {{'data': ...}}, "
             f"got {returned!r:.80}"
         )
-    return (value["data"],)
+    return (_as_json(value["data"], "next", path),)
 
 
 def read_tool_call_hook(returned: JsonValue, name: str, path: str, allowed: set[str]) -> JsonObject:
@@ -173,6 +182,21 @@ def _object(value: JsonValue, name: str, path: str) -> JsonObject:
     if isinstance(value, Mapping):
         return dict(value)
     raise HookError(f"The {name} hook {path} must return None or a dict, got {value!r:.80}")
+
+
+def _options(value: JsonValue, path: str) -> JsonObject:
+    options = _object(value, "create", path)
+    _as_json(options, "create", path)
+    return options
+
+
+def _as_json(value: JsonValue, name: str, path: str) -> JsonValue:
+    """The value itself, if it can be written as JSON."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HookError(f"The {name} hook {path} returned what is no JSON: {error}") from error
+    return value
 
 
 def _known_keys(value: JsonObject, name: str, path: str, known: set[str]) -> None:

@@ -60,7 +60,8 @@ class Guards:
     truncated_answers: int = 0
     is_refused_twice: bool = False
     _results: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    _refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _refused: set[tuple[str, str]] = field(default_factory=set)
+    _refused_now: set[tuple[str, str]] = field(default_factory=set)
 
     def is_repeat(self, tool: str, arguments: str) -> bool:
         """Whether this call already gave the same result ``repeat_limit`` times."""
@@ -71,10 +72,10 @@ class Guards:
         )
 
     def note_refusal(self, tool: str, arguments: str) -> None:
-        """Count a refused repeat; the second refusal of one call ends the loop."""
-        self._refused[tool, arguments] += 1
-        if self._refused[tool, arguments] > 1:
+        """Note a refused repeat; one that the model was told of before ends the loop."""
+        if (tool, arguments) in self._refused:
             self.is_refused_twice = True
+        self._refused_now.add((tool, arguments))
 
     def note_result(self, tool: str, arguments: str, result: ToolResult) -> None:
         """Count an executed call with what came of it."""
@@ -82,7 +83,9 @@ class Guards:
             self._results[tool, arguments, f"{result.outcome}\n{result.full_text}"] += 1
 
     def note_answer(self, *, is_truncated: bool) -> None:
-        """Count answers in a row whose calls were cut off."""
+        """A new answer: the model knows of all refusals so far. Counts cut-off ones in a row."""
+        self._refused |= self._refused_now
+        self._refused_now.clear()
         self.truncated_answers = self.truncated_answers + 1 if is_truncated else 0
 
     def note_turn(self, results: Sequence[ToolResult]) -> None:

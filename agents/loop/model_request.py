@@ -73,7 +73,7 @@ async def ask_model(run: RunState, *, turn: Turn, attempt: int = 1) -> Answer:
     await run.note("The answer was empty; asked once more without tools", turn=turn)
     answer = await request_answer(run, turn=turn, attempt=attempt, offer_tools=False)
     if answer.text.strip():
-        return Answer(message=replace(answer.message, tool_calls=()), answer=answer.answer)
+        return answer
     raise Failed("empty")
 
 
@@ -200,6 +200,9 @@ async def _ask_once(
     except ModelError as error:
         await _note_failure(run, error, target, turn, attempt, "".join(shown))
         raise
+    if not offer_tools:
+        # Nobody will execute these calls: they must not stand in the conversation without results.
+        answer = replace(answer, tool_calls=())
     return await _keep_answer(run, target, turn, attempt, answer, request)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from agents.loop.arguments import equal_key
+from agents.loop.arguments import equal_key, parse_arguments
 from agents.loop.endings import Failed
 from agents.loop.events import ParameterRetry, ToolCallsObserved
 from agents.loop.messages import Message, Role
@@ -69,9 +69,9 @@ async def _run_attempt(run: RunState, turn: FirstTurn, attempt: int) -> list[Too
     run.messages.append(answer.message)
     run.guards.note_answer(is_truncated=answer.is_truncated)
     kept = {
-        (result.call.name, equal_key(result.arguments)): result
+        (result.call.name, equal_key(parse_arguments(result.call.arguments))): result
         for result in turn.results
-        if result.is_ok and result.arguments is not None
+        if result.is_ok
     }
     results = await run_calls(
         run,

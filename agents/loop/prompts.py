@@ -85,9 +85,10 @@ def fallback_brief(
     room = max(max_chars - fixed - sum(len(turn) + 2 for turn in kept_turns), 400)
     names = sum(len(_tool_name(result)) + 30 for result in results)
     short = shorten_together(texts, max(room - names, 100 * len(texts)))
-    parts = ["## Assistant Context", context, "## Conversation", *kept_turns, "## Tool Results"]
-    parts += [_result_block(r, text) for r, text in zip(results, short, strict=True)]
-    return "\n\n".join(part for part in parts if part) + f"\n\n---\n{BRIEF_END}"
+    blocks = [_result_block(r, text) for r, text in zip(results, short, strict=True)]
+    parts = ["## Assistant Context", context, "## Conversation", *kept_turns]
+    parts += ["\n".join(["## Tool Results", "\n\n".join(blocks)]) if blocks else "## Tool Results"]
+    return "\n\n".join(part for part in [*parts, f"---\n{BRIEF_END}"] if part)
 
 
 def language_of(text: str) -> str:

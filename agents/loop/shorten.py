@@ -6,6 +6,7 @@ there are any, and one line says how much is missing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 HEAD_SHARE = 0.7
@@ -14,18 +15,20 @@ rest.
 """
 
 
+_MARKER = re.compile(r"\n\[\.\.\. ([\d,]{1,20}) of ([\d,]{1,20}) characters left out \.\.\.\]\n")
+
+
 def shorten(text: str, max_chars: int) -> str:
     """The text in at most ``max_chars`` characters; unchanged when it fits."""
     if len(text) <= max_chars:
         return text
-    marker = _marker(len(text), len(text))
-    room = max_chars - len(marker) - 2
+    before, after, total = _parts(text)
+    room = max_chars - len(_marker(total, total)) - 2
     if room < 2:
         return text[: max(max_chars, 0)]
-    head = _head(text, int(room * HEAD_SHARE))
-    tail = _tail(text, room - len(head))
-    missing = len(text) - len(head) - len(tail)
-    return f"{head}\n{_marker(missing, len(text))}\n{tail}"
+    head = _head(before, int(room * HEAD_SHARE))
+    tail = _tail(after, room - len(head))
+    return f"{head}\n{_marker(total - len(head) - len(tail), total)}\n{tail}"
 
 
 def shorten_together(texts: Sequence[str], max_chars: int) -> list[str]:
@@ -49,17 +52,35 @@ def _level(lengths: Sequence[int], room: int) -> int:
     return max(lengths)
 
 
+def _parts(text: str) -> tuple[str, str, int]:
+    """Where head and tail are taken from, and the length of the whole.
+
+    A text that was cut before keeps its first count: what is missing from the whole, not from the
+    part.
+    """
+    for match in _MARKER.finditer(text):
+        before, after = text[: match.start()], text[match.end() :]
+        missing, total = (int(number.replace(",", "")) for number in match.groups())
+        if len(before) + len(after) + missing == total:
+            return before, after, total
+    return text, text, len(text)
+
+
 def _marker(missing: int, total: int) -> str:
     return f"[... {missing:,} of {total:,} characters left out ...]"
 
 
 def _head(text: str, size: int) -> str:
     head = text[:size]
+    if len(head) == len(text):
+        return head
     end = head.rfind("\n")
     return head[:end] if end >= size // 2 else head
 
 
 def _tail(text: str, size: int) -> str:
+    if size >= len(text):
+        return text
     tail = text[len(text) - size :]
     start = tail.find("\n")
     return tail[start + 1 :] if 0 <= start <= size // 2 else tail

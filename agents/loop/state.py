@@ -154,7 +154,7 @@ class RunTimer:
 
     def pause(self) -> None:
         """Stop counting."""
-        if self._timeout is None or self._left is not None:
+        if self._timeout is None or self._left is not None or self._timeout.expired():
             return
         when = self._timeout.when()
         if when is not None:

@@ -45,5 +45,7 @@ async def run_in_thread(function: Callable[[], Result]) -> Result:
 
 
 def _plain(error: BaseException) -> BaseException:
-    """A future takes no StopIteration."""
-    return RuntimeError(f"StopIteration: {error}") if isinstance(error, StopIteration) else error
+    """A future takes no StopIteration, and foreign code must not end the event loop."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")

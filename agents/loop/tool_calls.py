@@ -37,6 +37,8 @@ from agents.loop.state import RunState
 ENFORCE_SECONDS = 10.0
 """How long after its hard limit a call may still take to say so, before the loop ends it itself."""
 
+SILENT_FAILURE = "The tool failed without saying why."
+
 TRUNCATED_TEXT = (
     "The answer was cut off by the length limit, so the arguments of this call may be incomplete. "
     "Nothing was executed. Send the call again, with shorter arguments."
@@ -45,7 +47,9 @@ TRUNCATED_TEXT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedCall:
-    """A call that may run: its tool, its arguments, and their canonical text for comparisons."""
+    """A call that may run: its tool, its arguments, and the canonical text of those that the model
+    sent, for comparisons.
+    """
 
     call: ToolCall
     tool: OfferedTool
@@ -63,11 +67,9 @@ KeptResults = Mapping[tuple[str, str], ToolResult]
 
 
 def prepare_call(
-    run: RunState, call: ToolCall, *, is_truncated: bool, kept: KeptResults
+    run: RunState, call: ToolCall, *, is_truncated: bool = False, kept: KeptResults | None = None
 ) -> PreparedCall | ToolResult:
-    """The call ready to run, or at once its result: unknown, not allowed, invalid, repeated,
-    kept.
-    """
+    """The call ready to run, or at once its result: unknown, not allowed, invalid, kept."""
     if is_truncated:
         return _refused(run, call, Outcome.INVALID_ARGUMENTS, TRUNCATED_TEXT)
     tool = run.catalog.offered.get(call.name)
@@ -81,13 +83,24 @@ def prepare_call(
     except ArgumentsProblem as problem:
         return _refused(run, call, Outcome.INVALID_ARGUMENTS, _invalid_text(call, problem), tool)
     equal = equal_key(arguments)
-    if (call.name, equal) in kept:
+    if kept and (call.name, equal) in kept:
         return replace(kept[call.name, equal], call=call, is_kept=True, duration_ms=0.0)
-    prepared = PreparedCall(call=call, tool=tool, arguments=arguments, equal=equal)
-    if run.guards.is_repeat(call.name, equal):
-        run.guards.note_refusal(call.name, equal)
-        return _refuse_repeat(run, prepared)
-    return prepared
+    return PreparedCall(call=call, tool=tool, arguments=arguments, equal=equal)
+
+
+def refuse_repeat(run: RunState, prepared: PreparedCall) -> PreparedCall | ToolResult:
+    """The call, or its refusal where it gave the same result too often."""
+    name = prepared.call.name
+    if not run.guards.is_repeat(name, prepared.equal):
+        return prepared
+    run.guards.note_refusal(name, prepared.equal)
+    text = (
+        f"This call was not executed: {name} gave the same result "
+        f"{run.limits.repeat_limit} times with the same arguments. Use that result, "
+        "try something else, or answer with what you have."
+    )
+    refused = _refused(run, prepared.call, Outcome.SKIPPED, text, prepared.tool)
+    return replace(refused, arguments=prepared.arguments)
 
 
 async def apply_before_hook(run: RunState, prepared: PreparedCall) -> PreparedCall | ToolResult:
@@ -101,7 +114,11 @@ async def apply_before_hook(run: RunState, prepared: PreparedCall) -> PreparedCa
         return prepared
     decision = read_tool_call_hook(returned, "before_tool_call", hook.path, {"arguments", "refuse"})
     if "refuse" in decision:
-        return _refused(run, prepared.call, Outcome.DENIED, str(decision["refuse"]), prepared.tool)
+        reason = str(decision["refuse"] or "This call is not allowed.")
+        refused = _refused(run, prepared.call, Outcome.DENIED, reason, prepared.tool)
+        return replace(refused, arguments=prepared.arguments)
+    if "arguments" not in decision:
+        return prepared
     try:
         arguments = parse_arguments(decision["arguments"])  # type: ignore[arg-type]
         validate_arguments(arguments, prepared.tool.validator)
@@ -110,7 +127,7 @@ async def apply_before_hook(run: RunState, prepared: PreparedCall) -> PreparedCa
             f"The before_tool_call hook {hook.path} returned arguments that do not fit "
             f"{prepared.call.name}: {problem}"
         ) from problem
-    return replace(prepared, arguments=arguments, equal=equal_key(arguments))
+    return replace(prepared, arguments=arguments)
 
 
 async def ask_approval(run: RunState, prepared: PreparedCall) -> ToolResult | None:
@@ -182,7 +199,7 @@ async def finish_call(run: RunState, prepared: PreparedCall, result: ToolResult)
             change = read_tool_call_hook(
                 returned, "after_tool_call", hook.path, {"content", "error"}
             )
-            result = _changed(result, change)
+            result = _changed(result, change, own_names(prepared.tool))
     run.guards.note_result(prepared.call.name, prepared.equal, result)
     return result
 
@@ -269,16 +286,6 @@ def _refused(
     )
 
 
-def _refuse_repeat(run: RunState, prepared: PreparedCall) -> ToolResult:
-    text = (
-        f"This call was not executed: {prepared.call.name} gave the same result "
-        f"{run.limits.repeat_limit} times with the same arguments. Use that result, "
-        "try something else, or answer with what you have."
-    )
-    refused = _refused(run, prepared.call, Outcome.SKIPPED, text, prepared.tool)
-    return replace(refused, arguments=prepared.arguments)
-
-
 def _result_of(
     run: RunState, prepared: PreparedCall, reply: ToolReply, duration_ms: float
 ) -> ToolResult:
@@ -288,7 +295,7 @@ def _result_of(
     if reply.outcome is not Outcome.OK:
         error = text if text != NO_OUTPUT else ""
         error = "\n".join(part for part in (reply.error, error) if part)
-        error = error or "The tool failed without saying why."
+        error = error or SILENT_FAILURE
         text = f"Error: {error}"
     return ToolResult(
         call=prepared.call,
@@ -320,13 +327,24 @@ def own_names(tool: OfferedTool) -> tuple[str, ...]:
     return (tool.name, tool.spec.name, tool.spec.server, *names)
 
 
-def _changed(result: ToolResult, change: JsonObject) -> ToolResult:
-    """The result as the after_tool_call hook wants it."""
+def _changed(result: ToolResult, change: JsonObject, names: tuple[str, ...]) -> ToolResult:
+    """The result as the after_tool_call hook wants it: nothing of the server's own is left."""
+    if not change:
+        return result
+    outcome, error = Outcome.OK, ""
+    content = change.get("content")
+    text = ("" if content is None else str(content)) or NO_OUTPUT
     if "error" in change:
-        error = str(change["error"])
+        outcome, error = Outcome.TOOL_ERROR, str(change["error"] or SILENT_FAILURE)
         text = f"Error: {error}"
-        return replace(result, outcome=Outcome.TOOL_ERROR, text=text, full_text=text, error=error)
-    if "content" in change:
-        text = str(change["content"])
-        return replace(result, outcome=Outcome.OK, text=text, full_text=text, error="")
-    return result
+    return replace(
+        result,
+        outcome=outcome,
+        text=text,
+        full_text=text,
+        error=error,
+        is_correctable=is_correctable(outcome, text=error, rpc_code=None, own_names=names),
+        parts=(),
+        structured=None,
+        images=(),
+    )

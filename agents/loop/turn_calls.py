@@ -12,8 +12,9 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 
 from agents.loop.approval import Decision
-from agents.loop.errors import LoopError
+from agents.loop.errors import HookError, LoopError
 from agents.loop.events import (
+    LimitReached,
     ToolCallDecided,
     ToolCallFinished,
     ToolCallRepeated,
@@ -35,6 +36,7 @@ from agents.loop.tool_calls import (
     finish_call,
     limit_result,
     prepare_call,
+    refuse_repeat,
     result_message,
 )
 from agents.loop.wire import WireRules, call_ids
@@ -90,6 +92,8 @@ class _TurnCalls:
         ready: list[PreparedCall] = []
         for call in self.calls:
             prepared = prepare_call(self.run, call, is_truncated=is_truncated, kept=kept)
+            if isinstance(prepared, PreparedCall):
+                prepared = refuse_repeat(self.run, prepared)
             if isinstance(prepared, PreparedCall):
                 prepared = await apply_before_hook(self.run, prepared)
             await self._note_started(call, prepared)
@@ -217,7 +221,13 @@ class _TurnCalls:
             self.run.timer.resume()
 
     async def _finish(self, prepared: PreparedCall, result: ToolResult) -> None:
-        await self._keep(await finish_call(self.run, prepared, result))
+        try:
+            finished = await finish_call(self.run, prepared, result)
+        except HookError:
+            # The run ends here, but what the call did must be known.
+            await self._keep(result)
+            raise
+        await self._keep(finished)
 
     async def _keep(self, result: ToolResult) -> None:
         """Take the result; tell it at once unless the turn's limit may still cut it."""
@@ -238,11 +248,19 @@ class _TurnCalls:
             [result.text for result in self.in_order()], self.run.limits.turn_result_max_chars
         )
         cut = dict(zip((result.call.key for result in self.in_order()), texts, strict=True))
+        await self._note_turn_limit(sum(cut[result.call.key] != result.text for result in held))
         for result in held:
             text = cut[result.call.key]
             if text != result.text:
                 result = replace(result, text=text, is_truncated=True)
             await self._tell(result)
+
+    async def _note_turn_limit(self, count: int) -> None:
+        if count:
+            detail = f"{count} of {len(self.calls)} results were cut so that the turn fits"
+            await self.run.emit(
+                LimitReached, turn=self.turn, option="turn_result_max_chars", detail=detail
+            )
 
     async def _tell(self, result: ToolResult) -> None:
         self.results[result.call.key] = result

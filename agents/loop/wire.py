@@ -17,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from agents.loop.arguments import ArgumentsProblem, parse_arguments
 from agents.loop.messages import JsonObject, JsonValue, Message, Role, ToolCall, text_of
 
+_MAX_NAME = 64
+_REFUSED_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _ALPHABET = string.ascii_letters + string.digits
 _PATTERN = re.compile(r"^\^(?P<chars>\[[^\]]+\])\{(?P<low>\d+)(?:,(?P<high>\d+))?\}\$$")
 
@@ -154,8 +156,16 @@ def _to_dictionary(message: Message, ids: tuple[str, ...], rules: WireRules) -> 
 
 def _call(call: ToolCall, wire_id: str, *, with_extra: bool) -> JsonObject:
     extra = call.extra if with_extra else {}
-    function: JsonObject = {"name": call.name, "arguments": wire_arguments(call.arguments)}
+    function: JsonObject = {
+        "name": wire_name(call.name),
+        "arguments": wire_arguments(call.arguments),
+    }
     return {**extra, "id": wire_id, "type": "function", "function": function}
+
+
+def wire_name(name: str) -> str:
+    """A call's name as every provider takes it back, also where the model made one up."""
+    return _REFUSED_IN_NAMES.sub("-", name)[:_MAX_NAME]
 
 
 def wire_arguments(arguments: str | JsonObject) -> str:

@@ -86,7 +86,7 @@ class MessageRecorder:
                 update_rows(Message, {"id": answer_id}, {"level": answer.level})
             elif answer is not None:
                 row = self._assistant_row(event, answer.message, level=answer.level)
-                row.details = {"source": answer.source}
+                row.details = {"source": answer.source, "finish_reason": answer.finish_reason}
                 row.parent_id = self._leaf_id
                 insert_row(row)
                 lifecycle.move_leaf(self._conversation_id, row.pk)
