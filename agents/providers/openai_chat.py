@@ -69,7 +69,7 @@ class OpenAIChat:
         self._key = (api_key or "").strip()
         self._timeout_seconds = timeout_seconds
         self._sends_stream_options = True
-        self._client: openai.AsyncOpenAI | None = None
+        self._client: _Client | None = None
 
     async def answer(self, request: ModelRequest, on_delta: OnDelta) -> ModelAnswer:
         """Send the request, stream the answer, return it whole. Raises ``ModelError``."""
@@ -114,7 +114,7 @@ class OpenAIChat:
             timeout_seconds=self._timeout_seconds,
         )
 
-    def _open_client(self, endpoint: Endpoint) -> openai.AsyncOpenAI:
+    def _open_client(self, endpoint: Endpoint) -> _Client:
         if self._client is None:
             _check_endpoint(endpoint)
             self._client = _new_client(endpoint, self._transport)
@@ -207,21 +207,25 @@ async def _read_rest(events: AsyncIterator[object]) -> None:
                 pass
 
 
-async def _post(client: openai.AsyncOpenAI, body: JsonObject) -> _ChatStream:
+async def _post(client: _Client, body: JsonObject) -> _ChatStream:
+    """Send a request; its answer as a stream. Raises what the SDK's own ``post`` would raise.
+
+    That one builds options, headers and address anew for each request, and copies them three times:
+    half of what a request costs.
+    """
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # Half a surrogate pair, from a tool or a model, must not make a conversation unusable.
+    request = client.chat_request(text.encode("utf-8", "replace"))
     try:
-        return await client.post(
-            "/chat/completions", body=body, cast_to=object, stream=True, stream_cls=_ChatStream
-        )
-    except UnicodeEncodeError:
-        # Half a surrogate pair, from a tool or a model, must not make a conversation unusable.
-        text = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        return await client.post(
-            "/chat/completions",
-            body=json.loads(text),
-            cast_to=object,
-            stream=True,
-            stream_cls=_ChatStream,
-        )
+        response = await client.http.send(request, stream=True)
+        if not response.is_success:
+            await response.aread()
+            raise client.status_error(response)
+    except httpx2.TimeoutException as error:
+        raise openai.APITimeoutError(request=request) from error
+    except httpx2.RequestError as error:
+        raise openai.APIConnectionError(request=request) from error
+    return _ChatStream(cast_to=object, response=response, client=client)
 
 
 async def _read(
@@ -253,7 +257,10 @@ async def _read(
 
 
 async def _next_chunk(chunks: AsyncIterator[object], *, is_finished: bool) -> JsonValue:
-    async with asyncio.timeout(AFTER_FINISH_SECONDS if is_finished else None):
+    if is_finished:
+        async with asyncio.timeout(AFTER_FINISH_SECONDS):
+            chunk = await anext(chunks)
+    else:
         chunk = await anext(chunks)
     return chunk if isinstance(chunk, (dict, list, str, int, float)) else None
 
@@ -289,24 +296,17 @@ def _ssl_context() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _new_client(
-    endpoint: Endpoint, transport: httpx2.AsyncBaseTransport | None
-) -> openai.AsyncOpenAI:
+def _new_client(endpoint: Endpoint, transport: httpx2.AsyncBaseTransport | None) -> _Client:
     seconds = endpoint.timeout_seconds
     timeout = httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=CONNECT_SECONDS)
-    return _Client(
-        base_url=endpoint.base_url,
-        api_key=endpoint.key or _NO_KEY,
-        max_retries=0,
+    http = httpx2.AsyncClient(
+        verify=_ssl_context(),
+        transport=transport,
         timeout=timeout,
-        http_client=httpx2.AsyncClient(
-            verify=_ssl_context(),
-            transport=transport,
-            timeout=timeout,
-            follow_redirects=False,
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
-        ),
+        follow_redirects=False,
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
     )
+    return _Client(endpoint, http, timeout)
 
 
 class _Client(openai.AsyncOpenAI):
@@ -314,6 +314,22 @@ class _Client(openai.AsyncOpenAI):
 
     ``OPENAI_ORG_ID``, ``OPENAI_PROJECT_ID`` and ``OPENAI_CUSTOM_HEADERS`` would reach any address.
     """
+
+    def __init__(
+        self, endpoint: Endpoint, http: httpx2.AsyncClient, timeout: httpx2.Timeout
+    ) -> None:
+        super().__init__(
+            base_url=endpoint.base_url,
+            api_key=endpoint.key or _NO_KEY,
+            max_retries=0,
+            timeout=timeout,
+            http_client=http,
+        )
+        self.http = http
+        self._chat_url = self._prepare_url("/chat/completions")
+        self._chat_headers = httpx2.Headers(
+            {name: value for name, value in self.default_headers.items() if isinstance(value, str)}
+        )
 
     @property
     def default_headers(self) -> dict[str, str | openai.Omit]:
@@ -324,3 +340,13 @@ class _Client(openai.AsyncOpenAI):
             "User-Agent": "toolloop",
             "Authorization": f"Bearer {self.api_key}",
         }
+
+    def chat_request(self, content: bytes) -> httpx2.Request:
+        """A request for a chat completion with this JSON."""
+        return self.http.build_request(
+            "POST", self._chat_url, headers=self._chat_headers, content=content
+        )
+
+    def status_error(self, response: httpx2.Response) -> openai.APIStatusError:
+        """The SDK's error for an answer with an error status; its body has been read."""
+        return self._make_status_error_from_response(response)
