@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from agents.loop.beginning import ask_create_hook, build_request, start_run
+from agents.loop.beginning import ask_create_hook, start_run
 from agents.loop.endings import Failed, GaveUp
 from agents.loop.errors import HookError, ModelError
 from agents.loop.events import Emit
@@ -71,9 +71,8 @@ async def _answer(run: RunState) -> RunOutcome:
     decision = await ask_create_hook(run)
     if decision.delegation is not None:
         return await hand_over(run, decision.delegation)
-    await build_request(run, decision)
 
-    answer = await first_answer(run)
+    answer = await first_answer(run, decision)
     if isinstance(answer, RunOutcome):
         return answer
     first_turn = await run_first_turn(run, answer)

@@ -104,7 +104,10 @@ def refuse_repeat(run: RunState, prepared: PreparedCall) -> PreparedCall | ToolR
 
 
 async def apply_before_hook(run: RunState, prepared: PreparedCall) -> PreparedCall | ToolResult:
-    """The call as the before_tool_call hook wants it: with other arguments, or refused."""
+    """The call as the before_tool_call hook wants it: with other arguments, or refused.
+
+    Its arguments are validated like the model's. Raises ``HookError``.
+    """
     hook = run.assistant.hooks.before_tool_call
     if hook is None:
         return prepared
@@ -119,13 +122,23 @@ async def apply_before_hook(run: RunState, prepared: PreparedCall) -> PreparedCa
         return replace(refused, arguments=prepared.arguments)
     if "arguments" not in decision:
         return prepared
-    try:
-        arguments = parse_arguments(decision["arguments"])  # type: ignore[arg-type]
-        validate_arguments(arguments, prepared.tool.validator)
-    except (ArgumentsProblem, TypeError, AttributeError) as problem:
+    given = decision["arguments"]
+    if not isinstance(given, dict):
         raise HookError(
-            f"The before_tool_call hook {hook.path} returned arguments that do not fit "
-            f"{prepared.call.name}: {problem}"
+            f"The before_tool_call hook {hook.path} must return arguments as a dict, "
+            f"got {given!r:.80}"
+        )
+    try:
+        arguments = parse_arguments(given)
+        validate_arguments(arguments, prepared.tool.validator)
+    except ArgumentsProblem as problem:
+        text = (
+            f"Invalid arguments for {prepared.call.name} from the before_tool_call hook: {problem}"
+        )
+        return _refused(run, prepared.call, Outcome.INVALID_ARGUMENTS, text, prepared.tool)
+    except TypeError as problem:
+        raise HookError(
+            f"The before_tool_call hook {hook.path} returned arguments that are no JSON: {problem}"
         ) from problem
     return replace(prepared, arguments=arguments)
 

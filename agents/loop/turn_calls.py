@@ -84,6 +84,7 @@ class _TurnCalls:
     calls: tuple[ToolCall, ...]
     results: dict[str, ToolResult] = field(default_factory=dict)
     held: list[ToolResult] = field(default_factory=list)
+    started: set[str] = field(default_factory=set)
     working: int = 0
     waiting: int = 0
 
@@ -108,8 +109,12 @@ class _TurnCalls:
         """Give every open call the result ``cancelled``."""
         await self._release_held()
         for call in self.calls:
-            if call.key not in self.results:
-                await self._tell(cancelled_result(self.run, call))
+            if call.key in self.results:
+                continue
+            cancelled = cancelled_result(self.run, call)
+            if call.key not in self.started:
+                await self._note_started(call, cancelled)
+            await self._tell(cancelled)
 
     def in_order(self) -> list[ToolResult]:
         """The results so far, in the order of the calls."""
@@ -279,6 +284,7 @@ class _TurnCalls:
         else:
             server, tool = prepared.server, prepared.tool
         arguments = call.arguments if prepared.arguments is None else prepared.arguments
+        self.started.add(call.key)
         await self.run.emit(
             ToolCallStarted,
             turn=self.turn,

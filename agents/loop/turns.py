@@ -5,10 +5,12 @@ Place in the house: ``agents.loop``; ``run.py`` puts these together.
 
 from __future__ import annotations
 
+from agents.loop.beginning import build_request
 from agents.loop.endings import Failed, GaveUp
 from agents.loop.errors import ModelError
 from agents.loop.events import LimitReached, TurnFinished, TurnStarted
 from agents.loop.finishing import apply_next_hook
+from agents.loop.hooks import CreateDecision
 from agents.loop.limits import LIMIT_OF_REASON
 from agents.loop.model_request import Answer, ask_model
 from agents.loop.parameter_retry import FirstTurn
@@ -18,13 +20,14 @@ from agents.loop.state import RunState
 from agents.loop.turn_calls import run_calls
 
 
-async def first_answer(run: RunState) -> Answer | RunOutcome:
+async def first_answer(run: RunState, decision: CreateDecision) -> Answer | RunOutcome:
     """The model's first answer, or what the next hook makes of its failure.
 
     Raises ``ModelError`` or ``Failed`` where no hook steps in.
     """
-    await start_turn(run, 0)
     try:
+        await build_request(run, decision)
+        await start_turn(run, 0)
         return await ask_model(run, turn=0)
     except (ModelError, Failed) as error:
         replaced = await apply_next_hook(run, error=str(error))
