@@ -8,7 +8,7 @@ what their columns hold, and back. Signals are not sent: nothing listens to thes
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from django.db import connections, models, router
@@ -16,6 +16,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 Values = Mapping[str, object]
 """Values by the attributes of columns, for example ``{"run_id": "..."}``."""
+
+_TEXT_FIELDS = frozenset({models.CharField, models.TextField})
 
 RowType = TypeVar("RowType", bound=models.Model)
 
@@ -25,7 +27,7 @@ def insert_row(row: models.Model) -> None:
     model = type(row)
     connection = connections[router.db_for_write(model)]
     values = [
-        field.get_db_prep_save(field.pre_save(row, add=True), connection)
+        _prepared_value(field, field.pre_save(row, add=True), connection)
         for field in _fields(model).values()
     ]
     with connection.cursor() as cursor:
@@ -48,8 +50,18 @@ def fetch_rows(model: type[RowType], where: Values, *, order: str = "") -> list[
     """The rows that equal ``where`` in everything, in the order of an attribute."""
     connection = connections[router.db_for_write(model)]
     sql = _select_sql(model, connection.alias, tuple(where), order)
-    parameters = _prepared(model, where, connection)
-    return list(model._base_manager.using(connection.alias).raw(sql, parameters))
+    with connection.cursor() as cursor:
+        cursor.execute(sql, _prepared(model, where, connection))
+        found = cursor.fetchall()
+    names, converters = tuple(_fields(model)), _converters(model, connection.alias)
+    rows = []
+    for columns in found:
+        values = list(columns)
+        for position, expression, steps in converters:
+            for step in steps:
+                values[position] = step(values[position], expression, connection)
+        rows.append(model.from_db(connection.alias, names, values))
+    return rows
 
 
 def fetch_row(model: type[RowType], **where: object) -> RowType:
@@ -63,12 +75,35 @@ def _prepared(
     model: type[models.Model], values: Values, connection: BaseDatabaseWrapper
 ) -> list[object]:
     fields = _fields(model)
-    return [fields[name].get_db_prep_save(value, connection) for name, value in values.items()]
+    return [_prepared_value(fields[name], value, connection) for name, value in values.items()]
+
+
+def _prepared_value(field: models.Field, value: object, connection: BaseDatabaseWrapper) -> object:
+    """A value as the column takes it; texts and nulls are what they are."""
+    if value is None or (type(value) is str and type(field) in _TEXT_FIELDS):
+        return value
+    return field.get_db_prep_save(value, connection)
 
 
 @functools.cache
 def _fields(model: type[models.Model]) -> dict[str, models.Field]:
     return {field.attname: field for field in model._meta.concrete_fields}
+
+
+@functools.cache
+def _converters(
+    model: type[models.Model], alias: str
+) -> list[tuple[int, object, list[Callable[..., object]]]]:
+    """Of each column whose values are not used as they come: its place, and the steps it takes."""
+    connection = connections[alias]
+    found = []
+    for position, field in enumerate(_fields(model).values()):
+        expression = field.get_col(model._meta.db_table)
+        steps = connection.ops.get_db_converters(expression)
+        steps += expression.get_db_converters(connection)
+        if steps:
+            found.append((position, expression, steps))
+    return found
 
 
 @functools.cache
