@@ -49,11 +49,11 @@ def prepare_database(model_url: str, server_url: str, turns: tuple[int, ...]) ->
 
 
 class ProductLoop:
-    """Runs of one process, as the product makes them."""
+    """Runs of one process, as the product makes them; without the trace if asked to."""
 
-    def __init__(self, user: AbstractBaseUser) -> None:
+    def __init__(self, user: AbstractBaseUser, *, has_trace: bool = True) -> None:
         self._user = user
-        self._resources = RunResources()
+        self._resources = RunResources() if has_trace else RunResources(observers=[])
 
     async def run(self, turns: int) -> str:
         """One conversation with so many tool turns, stored and traced; the final text."""
