@@ -1,0 +1,92 @@
+"""The list of a person's conversations, grouped by when they were last touched.
+
+Place in the house: ``agents.chat``. Reads; who may read what comes from ``agents.access``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from agents.access import readable_conversations
+from agents.chat.endings import ending_words
+from agents.chat.formats import language
+from agents.chat.states import run_state
+from agents.chat.view_models import ConversationEntry, EntryGroup
+from agents.models import Conversation, Message, MessageRole, Run, RunStatus
+
+LIST_LENGTH = 200
+"""The most conversations that the list shows; search finds the others."""
+
+
+def conversation_groups(
+    user: AbstractBaseUser, *, query: str = "", current: str = ""
+) -> list[EntryGroup]:
+    """The user's conversations under headings; with a query those whose title or text holds it."""
+    found = readable_conversations(user).filter(user=user).select_related("assistant")
+    if query:
+        texts = Message.objects.filter(
+            conversation__user=user,
+            role__in=[MessageRole.USER, MessageRole.ASSISTANT],
+            content__icontains=query,
+        ).values("conversation_id")
+        found = found.filter(Q(title__icontains=query) | Q(pk__in=texts))
+    rows = list(found.order_by("-is_pinned", "-updated_at")[:LIST_LENGTH])
+    last = _last_runs([row.pk for row in rows])
+    groups: dict[str, list[ConversationEntry]] = {}
+    for row in rows:
+        entry = conversation_entry(row, last.get(row.pk), is_current=row.pk == current)
+        groups.setdefault(_heading(row, timezone.now()), []).append(entry)
+    return [EntryGroup(title=title, entries=entries) for title, entries in groups.items()]
+
+
+def conversation_entry(
+    row: Conversation, run: Run | None, *, is_current: bool = False, is_waiting: bool = False
+) -> ConversationEntry:
+    """One conversation of the list with the state of its last run."""
+    title = row.title or _("New conversation")
+    state, detail = None, row.assistant.name or row.assistant.assistant_id
+    if run is not None and run.status != RunStatus.COMPLETED:
+        state = run_state("waiting" if is_waiting and run.status == RunStatus.RUNNING else run.status)
+        detail = state.word if run.status != RunStatus.FAILED else ending_words(run)
+    return ConversationEntry(
+        id=row.pk,
+        dom_id=f"cv-{row.pk}",
+        title=title,
+        lang=language(title),
+        detail=detail,
+        at=row.updated_at,
+        state=state,
+        is_pinned=row.is_pinned,
+        is_current=is_current,
+    )
+
+
+def last_run(conversation_id: str) -> Run | None:
+    """The newest root run of a conversation."""
+    return _last_runs([conversation_id]).get(conversation_id)
+
+
+def _last_runs(conversation_ids: Sequence[str]) -> dict[str, Run]:
+    runs = Run.objects.filter(conversation_id__in=conversation_ids, parent_run__isnull=True)
+    found = runs.order_by("conversation_id", "created_at")
+    return {run.conversation_id: run for run in found}
+
+
+def _heading(row: Conversation, now: datetime) -> str:
+    if row.is_pinned:
+        return _("Pinned")
+    today = timezone.localtime(now).date()
+    days = (today - timezone.localtime(row.updated_at).date()).days
+    if days <= 0:
+        return _("Today")
+    if days == 1:
+        return _("Yesterday")
+    if days <= timedelta(days=7).days:
+        return _("Last 7 days")
+    return _("Earlier")

@@ -1,0 +1,20 @@
+"""The routes of the chat."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from agents import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("c/list/", views.conversation_list, name="conversation_list"),
+    path("c/new/", views.new_conversation, name="new_conversation"),
+    path("c/<str:conversation_id>/", views.conversation, name="conversation"),
+    path("c/<str:conversation_id>/log/", views.log, name="conversation_log"),
+    path("c/<str:conversation_id>/send/", views.send_message, name="send_message"),
+    path("c/<str:conversation_id>/rename/", views.rename_conversation, name="rename_conversation"),
+    path("c/<str:conversation_id>/pin/", views.pin_conversation, name="pin_conversation"),
+    path("c/<str:conversation_id>/delete/", views.delete_conversation, name="delete_conversation"),
+    path("attachments/<str:message_id>/<int:position>/", views.attachment, name="attachment"),
+]

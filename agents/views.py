@@ -1,0 +1,227 @@
+"""The pages of the chat.
+
+Place in the house: ``agents``. A view parses, calls one thing, renders; who may read what comes from
+``agents.access``.
+"""
+
+from __future__ import annotations
+
+from asgiref.sync import async_to_sync
+from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from agents.access import readable_conversations, usable_assistants
+from agents.chat.conversation import conversation_view, running_run
+from agents.chat.conversation_list import conversation_groups
+from agents.chat.intro import assistant_intro
+from agents.chat.languages import remember_language
+from agents.chat.view_models import ConversationView
+from agents.models import Assistant, Attachment, Conversation, Provider, Server
+from agents.runs import lifecycle
+from agents.runs.web_process import web_process
+
+SHOWN_TYPES = frozenset(
+    "image/png image/jpeg image/gif image/webp image/avif "
+    "audio/mpeg audio/wav audio/x-wav audio/ogg audio/mp4 audio/webm audio/flac".split()
+)
+"""What a browser may show of an attachment; anything else is only offered for download."""
+
+TITLE_CHARS, MESSAGE_CHARS = 200, 200_000
+
+
+@login_required
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """The newest conversation, the result of a search, or the empty state."""
+    query = request.GET.get("q", "").strip()
+    newest = _own(request).order_by("-updated_at").first()
+    if newest is None or query:
+        return _new_page(request, query=query)
+    return redirect("conversation", newest.pk)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new_conversation(request: HttpRequest) -> HttpResponse:
+    """The choice of an assistant; on POST a conversation with it, with a first message if given."""
+    if request.method == "GET":
+        return _new_page(request)
+    assistant = get_object_or_404(
+        usable_assistants(request.user), pk=_number(request.POST.get("assistant"))
+    )
+    conversation = lifecycle.start_conversation(request.user, assistant)
+    _submit(conversation, request.POST.get("text", ""))
+    return redirect("conversation", conversation.pk)
+
+
+@login_required
+@require_GET
+def conversation(request: HttpRequest, conversation_id: str) -> HttpResponse:
+    """The page of one conversation."""
+    row = _own_or_404(request, conversation_id)
+    context = {
+        "section": "chat",
+        "view": _view(row),
+        "groups": conversation_groups(request.user, current=row.pk),
+    }
+    return render(request, "agents/chat_page.html", context)
+
+
+@login_required
+@require_GET
+def log(request: HttpRequest, conversation_id: str) -> HttpResponse:
+    """The messages alone, for a page that missed something."""
+    row = _own_or_404(request, conversation_id)
+    return render(request, "agents/_log.html", {"view": _view(row)})
+
+
+@login_required
+@require_GET
+def conversation_list(request: HttpRequest) -> HttpResponse:
+    """The list of conversations alone, narrowed by ``q``."""
+    query = request.GET.get("q", "").strip()
+    current = request.GET.get("current", "")
+    groups = conversation_groups(request.user, query=query, current=current)
+    return render(request, "agents/_list.html", {"groups": groups, "query": query})
+
+
+@login_required
+@require_POST
+def send_message(request: HttpRequest, conversation_id: str) -> HttpResponse:
+    """Queue a message; the way without scripts and sockets."""
+    row = _own_or_404(request, conversation_id)
+    _submit(row, request.POST.get("text", ""))
+    return redirect("conversation", row.pk)
+
+
+@login_required
+@require_POST
+def rename_conversation(request: HttpRequest, conversation_id: str) -> HttpResponse:
+    """Give a conversation another title; an empty one is not taken."""
+    row = _own_or_404(request, conversation_id)
+    title = " ".join(request.POST.get("title", "").split())[:TITLE_CHARS]
+    if title:
+        _own(request).filter(pk=row.pk).update(title=title)
+    return redirect("conversation", row.pk)
+
+
+@login_required
+@require_POST
+def pin_conversation(request: HttpRequest, conversation_id: str) -> HttpResponse:
+    """Pin a conversation (``pinned=1``) or let it go."""
+    row = _own_or_404(request, conversation_id)
+    _own(request).filter(pk=row.pk).update(is_pinned=request.POST.get("pinned") == "1")
+    return redirect("conversation", row.pk)
+
+
+@login_required
+@require_POST
+def delete_conversation(request: HttpRequest, conversation_id: str) -> HttpResponse:
+    """Delete a conversation with everything in it, unless a run is going on."""
+    row = _own_or_404(request, conversation_id)
+    if running_run(row.pk) is not None:
+        text = _("A run is going on in this conversation: stop it first, then delete.")
+        return render(request, "agents/refused.html", {"text": text, "back": row.pk}, status=409)
+    row.delete()
+    return redirect("home")
+
+
+@login_required
+@require_GET
+def attachment(request: HttpRequest, message_id: str, position: int) -> HttpResponse:
+    """A picture or sound that a tool returned; nothing in it can run."""
+    found = Attachment.objects.filter(
+        message_id=message_id,
+        position=position,
+        message__conversation__in=_own(request),
+    ).first()
+    if found is None:
+        raise Http404("no such attachment")
+    is_shown = found.mime_type in SHOWN_TYPES
+    kind = found.mime_type if is_shown else "application/octet-stream"
+    response = HttpResponse(bytes(found.content), content_type=kind)
+    response["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Cache-Control"] = "private, max-age=86400, immutable"
+    if not is_shown:
+        response["Content-Disposition"] = f'attachment; filename="attachment-{position}"'
+    return response
+
+
+def _own(request: HttpRequest) -> QuerySet[Conversation]:
+    """The conversations of the person themselves, for operators too."""
+    return readable_conversations(request.user).filter(user=request.user)
+
+
+def _own_or_404(request: HttpRequest, conversation_id: str) -> Conversation:
+    rows = _own(request).select_related("assistant__provider")
+    return get_object_or_404(rows, pk=conversation_id)
+
+
+def _view(row: Conversation) -> ConversationView:
+    """The conversation with what is going on in this process; the number is read first, so that
+    nothing that happens meanwhile is taken for shown."""
+    remember_language(row.pk, get_language() or "")
+    process = web_process()
+    if process is None:
+        return conversation_view(row, {})
+    seq = process.hub.seq(row.pk)
+    return conversation_view(row, process.hub.live_runs(row.pk), seq=seq)
+
+
+def _new_page(request: HttpRequest, *, query: str = "") -> HttpResponse:
+    assistants = list(usable_assistants(request.user).select_related("provider"))
+    wanted = _number(request.GET.get("assistant"))
+    chosen = next((a for a in assistants if a.pk == wanted), assistants[0] if assistants else None)
+    context = {
+        "section": "chat",
+        "view": None,
+        "groups": conversation_groups(request.user, query=query),
+        "query": query,
+        "assistants": assistants,
+        "intro": assistant_intro(chosen) if chosen is not None else None,
+        "checklist": _checklist() if chosen is None else [],
+    }
+    return render(request, "agents/chat_page.html", context)
+
+
+def _checklist() -> list[dict[str, object]]:
+    """What an operator still has to set up, with links into the admin."""
+    steps = (
+        (_("A provider: where the model answers"), Provider.objects.exists(), "provider"),
+        (_("A server: which tools there are"), Server.objects.exists(), "server"),
+        (
+            _("An assistant: who uses which tools"),
+            Assistant.objects.filter(is_system=False).exists(),
+            "assistant",
+        ),
+    )
+    return [
+        {"title": title, "is_done": is_done, "url": reverse(f"admin:agents_{model}_changelist")}
+        for title, is_done, model in steps
+    ]
+
+
+def _submit(conversation: Conversation, text: str) -> None:
+    """Queue a message, if there is one, and have the process look for it at once."""
+    if not text.strip():
+        return
+    lifecycle.submit_message(conversation, text[:MESSAGE_CHARS])
+    if web_process() is not None:
+        async_to_sync(_wake)()
+
+
+async def _wake() -> None:
+    process = web_process()
+    if process is not None:
+        process.supervisor.wake()
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else 0

@@ -1,0 +1,172 @@
+// The page of a conversation: what the socket brings, and what the reader does.
+
+import { Composer } from "./composer.js";
+import { newOutput, startFollowing, toEnd } from "./follow.js";
+import { applyFragment, replaceChildren } from "./fragments.js";
+import { startSide } from "./side.js";
+import { Socket } from "./socket.js";
+import { tick } from "./times.js";
+
+const body = document.body;
+const conversation = body.dataset.conversation;
+const log = document.getElementById("log");
+let seq = Number(body.dataset.seq ?? 0);
+let isSyncing = false;
+let socket = null;
+let composer = null;
+
+function hello() {
+  isSyncing = socket.send({ type: "hello", seq });
+}
+
+function receive(message) {
+  switch (message.type) {
+    case "sync":
+      replaceChildren(log, message.html);
+      for (const item of message.items ?? []) applyFragment(item);
+      current(message.seq);
+      break;
+    case "current":
+      current(message.seq);
+      break;
+    case "fragments":
+      if (!isNext(message.seq)) return;
+      for (const item of message.items) applyFragment(item);
+      break;
+    case "delta":
+      if (!isNext(message.seq)) return;
+      write(message);
+      break;
+    case "accepted":
+      composer.accepted(message.token);
+      return;
+    case "error":
+      composer.refused(message.message);
+      return;
+    default:
+      return;
+  }
+  showState();
+  newOutput();
+}
+
+function current(number) {
+  seq = number;
+  isSyncing = false;
+}
+
+// Every message is one more than the last; a gap means that something was missed.
+function isNext(number) {
+  if (isSyncing || number <= seq) return false;
+  if (number > seq + 1) {
+    hello();
+    return false;
+  }
+  seq = number;
+  return true;
+}
+
+// Lengths count code points, as the server does; a string here counts UTF-16 units.
+function write({ run, at, text }) {
+  const element = document.getElementById(`live-text-${run}`);
+  const held = Number(element?.dataset.length ?? -1);
+  if (!element || at > held) {
+    hello();
+    return;
+  }
+  if (at < held) element.textContent = [...element.textContent].slice(0, at).join("");
+  if (!element.lang && /[\u3400-\u9fff]/.test(text)) element.lang = "zh";
+  element.append(text);
+  element.dataset.length = String(at + [...text].length);
+}
+
+function isBusy() {
+  return !document.getElementById("status").hidden;
+}
+
+function showState() {
+  composer.setBusy(isBusy());
+  const title = document.getElementById("talk-title").textContent;
+  if (title) document.title = `${title} · Toolloop`;
+}
+
+function stop() {
+  const button = document.querySelector("[data-stop]");
+  if (!isBusy() || !button || button.disabled) return;
+  if (socket.send({ type: "stop" })) button.disabled = true;
+}
+
+function decide(form, allow) {
+  const message = { type: "decide", key: form.dataset.decide, allow, reason: form.elements.reason.value };
+  if (!socket.send(message)) return;
+  for (const control of form.elements) control.disabled = true;
+}
+
+function unqueue(row) {
+  socket.send({ type: "unqueue", run: row.dataset.run });
+}
+
+async function copy(button) {
+  const source = document.getElementById(button.dataset.copy);
+  await navigator.clipboard.writeText(source.textContent);
+  const label = button.querySelector("span");
+  const word = label.textContent;
+  label.textContent = button.dataset.done;
+  setTimeout(() => (label.textContent = word), 1500);
+}
+
+function onClick(event) {
+  const on = (selector) => event.target.closest(selector);
+  const queued = on(".queue");
+  if (on("[data-stop]")) stop();
+  else if (on("[data-stop-call]")) socket.send({ type: "stop_call", key: on("[data-stop-call]").dataset.stopCall });
+  else if (on("[data-allow]")) decide(on("form"), true);
+  else if (on("[data-copy]")) copy(on("[data-copy]"));
+  else if (on("[data-unqueue]")) unqueue(queued);
+  else if (on("[data-edit-queued]")) {
+    composer.write(queued.querySelector("[data-text]").textContent);
+    unqueue(queued);
+  } else if (on("[data-starter]")) {
+    event.preventDefault();
+    composer.send(on("[data-starter]").value);
+  }
+}
+
+function onKey(event) {
+  if (event.isComposing || event.keyCode === 229 || event.defaultPrevented) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape" && !document.querySelector("dialog[open]")) stop();
+  const ask = event.target.closest?.("[data-ask]");
+  const isTyping = event.target.matches?.("input, textarea");
+  if (!ask || isTyping) return;
+  if (event.key.toLowerCase() === "a") decide(ask.querySelector("form"), true);
+  if (event.key.toLowerCase() === "d") {
+    ask.querySelector("input").focus();
+    event.preventDefault();
+  }
+}
+
+function start() {
+  socket = new Socket(`/ws/c/${conversation}/`, {
+    onMessage: receive,
+    onOpen: hello,
+    onState: (isOpen) => {
+      document.getElementById("link-state").hidden = isOpen;
+      if (!isOpen) composer?.lost();
+    },
+  });
+  composer = new Composer(document.getElementById("composer"), { conversation, socket, onSent: toEnd });
+  document.addEventListener("click", onClick);
+  document.addEventListener("keydown", onKey);
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("[data-decide]")) return;
+    event.preventDefault();
+    decide(event.target, false);
+  });
+  setInterval(tick, 100);
+  startFollowing();
+  showState();
+}
+
+startSide();
+if (conversation) start();

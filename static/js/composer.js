@@ -1,0 +1,94 @@
+// The box to write in: sends, queues, keeps a draft, recalls the last message.
+
+import { keep, kept } from "./storage.js";
+
+export class Composer {
+  constructor(form, { conversation, socket, onSent }) {
+    this.form = form;
+    this.box = form.querySelector("textarea");
+    this.button = form.querySelector('[type="submit"]');
+    this.fault = form.querySelector("#composer-fault");
+    this.socket = socket;
+    this.onSent = onSent;
+    this.draftKey = `toolloop-draft-${conversation}`;
+    this.token = null;
+    this.box.value ||= kept(this.draftKey);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.send(this.box.value);
+    });
+    this.box.addEventListener("input", () => keep(this.draftKey, this.box.value));
+    this.box.addEventListener("keydown", (event) => this.onKey(event));
+  }
+
+  onKey(event) {
+    // 229 is what input methods report while they compose; Safari says so after isComposing ended.
+    if (event.isComposing || event.keyCode === 229) return;
+    if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey) {
+      event.preventDefault();
+      this.send(this.box.value);
+    }
+    if (event.key === "ArrowUp" && !this.box.value) this.recall(event);
+  }
+
+  recall(event) {
+    const said = document.querySelectorAll("#log .msg.user .bub");
+    const last = said[said.length - 1]?.textContent;
+    if (!last) return;
+    event.preventDefault();
+    this.write(last);
+  }
+
+  write(text) {
+    this.box.value = text;
+    keep(this.draftKey, text);
+    this.box.focus();
+    this.box.setSelectionRange(text.length, text.length);
+  }
+
+  send(text) {
+    if (!text.trim() || this.token) return;
+    this.say("");
+    const token = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+    if (!this.socket.send({ type: "send", text, token })) {
+      this.say(this.fault.dataset.offline);
+      return;
+    }
+    this.token = token;
+    this.sent = text;
+    this.button.disabled = true;
+  }
+
+  accepted(token) {
+    if (token !== this.token) return;
+    if (this.box.value === this.sent) this.write("");
+    this.release();
+    this.onSent();
+  }
+
+  refused(message) {
+    this.release();
+    this.say(message);
+  }
+
+  lost() {
+    if (this.token) this.refused(this.fault.dataset.lost);
+  }
+
+  release() {
+    this.token = null;
+    this.button.disabled = false;
+  }
+
+  say(text) {
+    this.fault.textContent = text;
+    this.fault.hidden = !text;
+  }
+
+  setBusy(isBusy) {
+    const name = isBusy ? "busy" : "idle";
+    this.box.placeholder = this.box.dataset[name];
+    const hint = this.form.querySelector("[data-hint]");
+    hint.textContent = hint.dataset[name];
+  }
+}

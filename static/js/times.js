@@ -1,0 +1,36 @@
+// Times in the reader's own zone, and clocks of what is still going on.
+
+const lang = document.documentElement.lang || "en";
+const clock = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit" });
+const day = new Intl.DateTimeFormat(lang, { month: "short", day: "numeric" });
+const full = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short" });
+
+export function localTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]:not([data-local])")) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime())) continue;
+    const isToday = at.toDateString() === new Date().toDateString();
+    time.textContent = time.dataset.style === "near" && !isToday ? day.format(at) : clock.format(at);
+    time.title = full.format(at);
+    time.dataset.local = "";
+  }
+}
+
+// The server says how long something has been going on; from there this browser's own clock counts.
+const starts = new WeakMap();
+
+export function tick() {
+  for (const element of document.querySelectorAll("[data-elapsed]")) {
+    let start = starts.get(element);
+    if (start === undefined) {
+      start = performance.now() - Number(element.dataset.elapsed);
+      starts.set(element, start);
+    }
+    element.textContent = words((performance.now() - start) / 1000);
+  }
+}
+
+function words(seconds) {
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+}
