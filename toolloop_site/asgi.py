@@ -1,8 +1,14 @@
-"""The ASGI application: HTTP by Django, web sockets by the consumers of the apps."""
+"""The ASGI application: HTTP by Django, web sockets by the consumers of the apps.
+
+Daphne offers no lifespan: where its reactor runs, the supervisor is started with it and drained
+before it stops.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "toolloop_site.settings")
 
@@ -13,9 +19,31 @@ from django.core.asgi import get_asgi_application
 
 django_application = get_asgi_application()
 
+# The app registry must be ready before these are imported.
+from agents.chat.fragments import render_all, render_event
+from agents.routing import websocket_urlpatterns
+from agents.runs.web_process import drain_web_process, start_web_process
+
 application = ProtocolTypeRouter(
     {
         "http": django_application,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter([]))),
+        "websocket": AllowedHostsOriginValidator(
+            AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
+        ),
     }
 )
+
+
+def follow_reactor() -> None:
+    """Start taking runs when Twisted's reactor runs, and drain before it stops."""
+    from twisted.internet import defer, reactor  # only where Daphne has chosen the reactor already
+
+    def drain() -> defer.Deferred[None]:
+        return defer.Deferred.fromFuture(asyncio.ensure_future(drain_web_process()))
+
+    reactor.callWhenRunning(start_web_process, render_event, render_all)
+    reactor.addSystemEventTrigger("before", "shutdown", drain)
+
+
+if "daphne.server" in sys.modules:
+    follow_reactor()

@@ -1,0 +1,174 @@
+"""The socket of one conversation in one browser tab.
+
+Place in the house: ``agents``. A consumer translates: JSON to a call, and what the hub sends to the
+socket. It never awaits a model; a closed tab stops nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from agents.access import readable_conversations
+from agents.chat.fragments import render_all, render_event, render_queue
+from agents.loop.interfaces import Approval
+from agents.models import Conversation, Run, RunStatus
+from agents.runs import lifecycle
+from agents.runs.web_process import WebProcess, start_web_process
+
+MAX_MESSAGE_CHARS = 200_000
+"""The longest message a person may send."""
+
+MAX_WAITING = 500
+"""Messages that may wait for a slow browser; beyond that it is told to fetch everything anew."""
+
+NOT_FOUND, LOGGED_OUT = 4404, 4401
+
+
+class ConversationConsumer(AsyncWebsocketConsumer):
+    """Sends what happens in a conversation and takes what its owner does."""
+
+    async def connect(self) -> None:
+        """Accept the owner; others are closed with a code that says why."""
+        self.outbox: asyncio.Queue[str] = asyncio.Queue()
+        self.sender: asyncio.Task[None] | None = None
+        self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
+        user = self.scope["user"]
+        await self.accept()
+        if not user.is_authenticated:
+            await self.close(code=LOGGED_OUT)
+            return
+        conversation = await sync_to_async(self._find)(user)
+        if conversation is None:
+            await self.close(code=NOT_FOUND)
+            return
+        self.user_name = user.get_username()
+        self.process: WebProcess = start_web_process(render_event, render_all)
+        self.sender = asyncio.create_task(self._send_outbox())
+        self.process.hub.watch(self.conversation_id, self)
+
+    async def disconnect(self, code: int) -> None:
+        """Stop sending; runs go on."""
+        if self.sender is None:
+            return
+        self.process.hub.unwatch(self.conversation_id, self)
+        self.sender.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.sender
+
+    def put(self, text: str) -> None:
+        """Send this when the socket can take it; a browser that is far behind starts anew."""
+        if self.outbox.qsize() >= MAX_WAITING:
+            while not self.outbox.empty():
+                self.outbox.get_nowait()
+            self.process.hub.sync(self.conversation_id, self)
+            return
+        self.outbox.put_nowait(text)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Carry out one message of the browser; a faulty one gets an error reply."""
+        if self.sender is None:
+            return
+        try:
+            message = json.loads(text_data or "")
+        except ValueError:
+            message = None
+        if not isinstance(message, dict):
+            self._error("bad_message", "expected a JSON object with a type")
+            return
+        act = self._acts().get(str(message.get("type")))
+        if act is None:
+            self._error("unknown_type", f"there is no message of type {message.get('type')!r:.60}")
+            return
+        await act(message)
+
+    def _acts(self) -> dict[str, Callable[[dict[str, Any]], Awaitable[None]]]:
+        return {
+            "hello": self._hello,
+            "send": self._submit,
+            "stop": self._stop,
+            "decide": self._decide,
+            "unqueue": self._unqueue,
+            "ping": self._ping,
+        }
+
+    async def _hello(self, message: dict[str, Any]) -> None:
+        hub = self.process.hub
+        if message.get("seq") == hub.seq(self.conversation_id):
+            self.put(json.dumps({"type": "current", "seq": message["seq"]}))
+            return
+        hub.sync(self.conversation_id, self)
+
+    async def _submit(self, message: dict[str, Any]) -> None:
+        text = message.get("text")
+        if not isinstance(text, str) or not text.strip():
+            self._error("empty", "a message needs text")
+            return
+        if len(text) > MAX_MESSAGE_CHARS:
+            self._error(
+                "too_long",
+                f"a message may have {MAX_MESSAGE_CHARS:,} characters, this one has {len(text):,}",
+            )
+            return
+        await sync_to_async(self._store_message)(text)
+        self.put(json.dumps({"type": "accepted", "token": message.get("token")}))
+        self._refresh_queue()
+        self.process.supervisor.wake()
+
+    async def _stop(self, message: dict[str, Any]) -> None:
+        for run_id in await sync_to_async(self._running_runs)():
+            self.process.supervisor.stop_run(run_id)
+
+    async def _decide(self, message: dict[str, Any]) -> None:
+        key = str(message.get("key"))
+        lives = self.process.hub.live_runs(self.conversation_id)
+        is_ours = any(call.key == key for live in lives.values() for call in live.waiting)
+        approval = Approval(
+            is_allowed=message.get("allow") is True,
+            reason=str(message.get("reason") or "")[:2000],
+            by=self.user_name,
+        )
+        if not is_ours or not self.process.approver.answer(key, approval):
+            self._error("not_waiting", "this call does not wait for a decision any more")
+
+    async def _unqueue(self, message: dict[str, Any]) -> None:
+        run_id = str(message.get("run"))
+        text = await sync_to_async(lifecycle.remove_queued_run)(run_id, self.conversation_id)
+        if text is None:
+            self._error("not_queued", "this message is being answered already")
+        self._refresh_queue()
+
+    async def _ping(self, message: dict[str, Any]) -> None:
+        self.put('{"type":"pong"}')
+
+    async def _send_outbox(self) -> None:
+        while True:
+            text = await self.outbox.get()
+            await self.send(text_data=text)
+
+    def _refresh_queue(self) -> None:
+        conversation_id = self.conversation_id
+        self.process.hub.refresh(conversation_id, lambda: render_queue(conversation_id))
+
+    def _error(self, code: str, text: str) -> None:
+        self.put(json.dumps({"type": "error", "code": code, "message": text}))
+
+    def _find(self, user: Any) -> Conversation | None:
+        return readable_conversations(user).filter(pk=self.conversation_id, user=user).first()
+
+    def _store_message(self, text: str) -> None:
+        lifecycle.submit_message(Conversation.objects.get(pk=self.conversation_id), text)
+
+    def _running_runs(self) -> list[str]:
+        runs = Run.objects.filter(
+            conversation_id=self.conversation_id,
+            status=RunStatus.RUNNING,
+            parent_run__isnull=True,
+        )
+        return list(runs.values_list("pk", flat=True))
