@@ -16,6 +16,7 @@ from agents.loop.interfaces import Approver
 from agents.runs import lifecycle
 from agents.runs.resources import RunResources
 from agents.runs.sinks import Observer
+from agents.runs.warming import warm_servers
 from agents.runs.worker import execute_run
 
 SCAN_SECONDS = 1.0
@@ -41,6 +42,7 @@ class Supervisor:
         self._observers = observers
         self._runs: dict[str, asyncio.Task[None]] = {}
         self._scan_task: asyncio.Task[None] | None = None
+        self._warm_task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._is_draining = False
 
@@ -48,6 +50,7 @@ class Supervisor:
         """Begin to take runs."""
         if self._scan_task is None:
             self._scan_task = asyncio.create_task(self._scan())
+            self._warm_task = asyncio.create_task(self._warm())
 
     def wake(self) -> None:
         """Look at the table now: a message was submitted."""
@@ -61,9 +64,10 @@ class Supervisor:
     async def drain(self) -> None:
         """Take no more runs, let the running ones end, stop those that do not, end all children."""
         self._is_draining = True
-        if self._scan_task is not None:
-            self._scan_task.cancel()
-            await asyncio.gather(self._scan_task, return_exceptions=True)
+        own = [task for task in (self._scan_task, self._warm_task) if task is not None]
+        for task in own:
+            task.cancel()
+        await asyncio.gather(*own, return_exceptions=True)
         running = list(self._runs.values())
         if running:
             _, late = await asyncio.wait(running, timeout=DRAIN_SECONDS)
@@ -87,6 +91,12 @@ class Supervisor:
                     await self._wake.wait()
             except TimeoutError:
                 continue
+
+    async def _warm(self) -> None:
+        try:
+            await warm_servers(self._resources)
+        except Exception:  # a convenience: runs open what they need by themselves
+            logger.exception("servers could not be opened ahead")
 
     async def _take_runs(self) -> None:
         await sync_to_async(lifecycle.interrupt_lost_runs)()
