@@ -21,7 +21,7 @@ from agents.chat.conversation import conversation_view, running_run
 from agents.chat.conversation_list import conversation_groups
 from agents.chat.intro import assistant_intro
 from agents.chat.languages import remember_language
-from agents.chat.view_models import ConversationView
+from agents.chat.view_models import ConversationView, EntryGroup
 from agents.models import Assistant, Attachment, Conversation, Provider, Server
 from agents.runs import lifecycle
 from agents.runs.web_process import web_process
@@ -68,7 +68,7 @@ def conversation(request: HttpRequest, conversation_id: str) -> HttpResponse:
     context = {
         "section": "chat",
         "view": _view(row),
-        "groups": conversation_groups(request.user, current=row.pk),
+        "groups": _groups(request, current=row.pk),
     }
     return render(request, "agents/chat_page.html", context)
 
@@ -87,7 +87,7 @@ def conversation_list(request: HttpRequest) -> HttpResponse:
     """The list of conversations alone, narrowed by ``q``."""
     query = request.GET.get("q", "").strip()
     current = request.GET.get("current", "")
-    groups = conversation_groups(request.user, query=query, current=current)
+    groups = _groups(request, query=query, current=current)
     return render(request, "agents/_list.html", {"groups": groups, "query": query})
 
 
@@ -175,6 +175,20 @@ def _view(row: Conversation) -> ConversationView:
     return conversation_view(row, process.hub.live_runs(row.pk), seq=seq)
 
 
+def _groups(request: HttpRequest, *, query: str = "", current: str = "") -> list[EntryGroup]:
+    """The list of conversations, with what this process knows of their running runs."""
+    process = web_process()
+
+    def waits(conversation_id: str) -> bool:
+        if process is None:
+            return False
+        return any(live.waiting for live in process.hub.live_runs(conversation_id).values())
+
+    return conversation_groups(
+        request.user, query=query, current=current, waits_for_person=waits
+    )
+
+
 def _new_page(request: HttpRequest, *, query: str = "") -> HttpResponse:
     assistants = list(usable_assistants(request.user).select_related("provider"))
     wanted = _number(request.GET.get("assistant"))
@@ -182,7 +196,7 @@ def _new_page(request: HttpRequest, *, query: str = "") -> HttpResponse:
     context = {
         "section": "chat",
         "view": None,
-        "groups": conversation_groups(request.user, query=query),
+        "groups": _groups(request, query=query),
         "query": query,
         "assistants": assistants,
         "intro": assistant_intro(chosen) if chosen is not None else None,

@@ -5,7 +5,7 @@ Place in the house: ``agents.chat``. Reads; who may read what comes from ``agent
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -25,9 +25,16 @@ LIST_LENGTH = 200
 
 
 def conversation_groups(
-    user: AbstractBaseUser, *, query: str = "", current: str = ""
+    user: AbstractBaseUser,
+    *,
+    query: str = "",
+    current: str = "",
+    waits_for_person: Callable[[str], bool] = lambda conversation_id: False,
 ) -> list[EntryGroup]:
-    """The user's conversations under headings; with a query those whose title or text holds it."""
+    """The user's conversations under headings; with a query those whose title or text holds it.
+
+    ``waits_for_person`` tells whether a call of a running conversation waits for its owner.
+    """
     found = readable_conversations(user).filter(user=user).select_related("assistant")
     if query:
         texts = Message.objects.filter(
@@ -40,7 +47,15 @@ def conversation_groups(
     last = _last_runs([row.pk for row in rows])
     groups: dict[str, list[ConversationEntry]] = {}
     for row in rows:
-        entry = conversation_entry(row, last.get(row.pk), is_current=row.pk == current)
+        run = last.get(row.pk)
+        entry = conversation_entry(
+            row,
+            run,
+            is_current=row.pk == current,
+            is_waiting=run is not None
+            and run.status == RunStatus.RUNNING
+            and waits_for_person(row.pk),
+        )
         groups.setdefault(_heading(row, timezone.now()), []).append(entry)
     return [EntryGroup(title=title, entries=entries) for title, entries in groups.items()]
 
@@ -68,14 +83,19 @@ def conversation_entry(
 
 
 def last_run(conversation_id: str) -> Run | None:
-    """The newest root run of a conversation."""
+    """The root run that tells how a conversation stands."""
     return _last_runs([conversation_id]).get(conversation_id)
 
 
 def _last_runs(conversation_ids: Sequence[str]) -> dict[str, Run]:
+    """The run that is going on in each conversation, or the newest one."""
     runs = Run.objects.filter(conversation_id__in=conversation_ids, parent_run__isnull=True)
-    found = runs.order_by("conversation_id", "created_at")
-    return {run.conversation_id: run for run in found}
+    found: dict[str, Run] = {}
+    for run in runs.defer("configuration").order_by("created_at"):
+        before = found.get(run.conversation_id)
+        if before is None or before.status != RunStatus.RUNNING:
+            found[run.conversation_id] = run
+    return found
 
 
 def _heading(row: Conversation, now: datetime) -> str:

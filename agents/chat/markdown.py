@@ -40,7 +40,7 @@ _ATTRIBUTES = {
     "div": {"class", "tabindex"},
 }
 _SCHEMES = {"http", "https", "mailto"}
-_FORMATTER = HtmlFormatter(nowrap=True)
+_FORMATTER = HtmlFormatter(nowrap=True, classprefix="hl-")
 
 
 @lru_cache(maxsize=512)

@@ -1,7 +1,7 @@
 // Times in the reader's own zone, and clocks of what is still going on.
 
 const lang = document.documentElement.lang || "en";
-const clock = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit" });
+const clock = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const day = new Intl.DateTimeFormat(lang, { month: "short", day: "numeric" });
 const full = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short" });
 
