@@ -53,6 +53,7 @@ class ProductLoop:
 
     def __init__(self, user: AbstractBaseUser, *, has_trace: bool = True) -> None:
         self._user = user
+        self._assistants: dict[int, Assistant] = {}
         self._resources = RunResources() if has_trace else RunResources(observers=[])
 
     async def run(self, turns: int) -> str:
@@ -74,8 +75,9 @@ class ProductLoop:
         await self._resources.close()
 
     def _submit(self, turns: int) -> str:
-        assistant = Assistant.objects.get(assistant_id=f"turns-{turns}")
-        conversation = lifecycle.start_conversation(self._user, assistant)
+        if turns not in self._assistants:
+            self._assistants[turns] = Assistant.objects.get(assistant_id=f"turns-{turns}")
+        conversation = lifecycle.start_conversation(self._user, self._assistants[turns])
         run = lifecycle.submit_message(conversation, "Call echo until you are done.")
         if not lifecycle.claim_run(run.pk, self._resources.owner):
             raise SystemExit("the run could not be claimed")

@@ -175,9 +175,39 @@ def _judge(
     if spec.invalid_reason:
         return _left_out(spec, LeftOut.INVALID_SCHEMA, spec.invalid_reason)
     try:
-        return provider_schema(spec.input_schema)
+        return _prepared(spec).sent
     except SchemaProblem as problem:
         return _left_out(spec, LeftOut.INVALID_SCHEMA, str(problem))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PreparedSchema:
+    """A schema as it is sent, and its validator. ``given`` keeps its ``id()`` from being reused."""
+
+    given: JsonValue
+    sent: JsonObject
+    validator: Validator | None
+
+
+_prepared_schemas: dict[int, _PreparedSchema] = {}
+_MAX_PREPARED = 2000
+
+
+def _prepared(spec: ToolSpec) -> _PreparedSchema:
+    """What is made of a tool's schema: once, as open servers list the same objects to every run.
+
+    Raises ``SchemaProblem``.
+    """
+    schema = spec.input_schema
+    known = _prepared_schemas.get(id(schema))
+    if known is None:
+        known = _PreparedSchema(
+            given=schema, sent=provider_schema(schema), validator=build_validator(schema)
+        )
+        if len(_prepared_schemas) >= _MAX_PREPARED:
+            _prepared_schemas.clear()
+        _prepared_schemas[id(schema)] = known
+    return known
 
 
 def _offer(
@@ -196,7 +226,7 @@ def _offer(
             name=name,
             spec=spec,
             definition={"type": "function", "function": function},
-            validator=build_validator(spec.input_schema),
+            validator=_prepared(spec).validator,
             limits=limits,
             decision=decision,
             rule=rule,

@@ -41,6 +41,8 @@ class MessageRecorder:
         self._answer_ids: dict[str, str | None] = {}
         self._last_answer_id: str | None = None
         self._lock = asyncio.Lock()
+        self._write_behind = sync_to_async(self._write)
+        self._end_behind = sync_to_async(self._write_end)
 
     async def handle(self, event: Event) -> None:
         """Store what the event brings; returns when it is committed."""
@@ -61,14 +63,14 @@ class MessageRecorder:
     async def _store(self, row: Message, attachments: tuple[Attachment, ...] = ()) -> None:
         async with self._lock:
             row.parent_id = self._leaf_id
-            await sync_to_async(self._write)(row, attachments)
+            await self._write_behind(row, attachments)
             self._leaf_id = row.pk
         if row.tool_calls and row.run_id is not None:
             self._last_call_message[row.run_id] = row.pk
 
     async def _finish(self, event: RunFinished) -> None:
         async with self._lock:
-            await sync_to_async(self._write_end)(event, self._answers.pop(event.run, None))
+            await self._end_behind(event, self._answers.pop(event.run, None))
 
     def _write(self, row: Message, attachments: tuple[Attachment, ...]) -> None:
         with transaction.atomic():
