@@ -22,11 +22,11 @@ from agents.loop.request import Outside, RunRequest
 from agents.loop.state import RunState, RunTimer
 
 
-async def start_run(request: RunRequest, outside: Outside, emit: Emit, clock: Clock) -> RunState:
-    """The state of a run that begins now, told to the sinks."""
+def open_run(request: RunRequest, outside: Outside, emit: Emit, clock: Clock) -> RunState:
+    """The state of a run that begins now."""
     limits = request.assistant.limits
     new = [request.message] if request.message is not None else []
-    run = RunState(
+    return RunState(
         request=request,
         outside=outside,
         clock=clock,
@@ -36,6 +36,11 @@ async def start_run(request: RunRequest, outside: Outside, emit: Emit, clock: Cl
         messages=[*request.history, *new],
         metadata=dict(request.metadata),
     )
+
+
+async def announce_run(run: RunState) -> None:
+    """Tell the sinks that the run began."""
+    request = run.request
     await run.emit(
         RunStarted,
         conversation=request.conversation,
@@ -45,9 +50,8 @@ async def start_run(request: RunRequest, outside: Outside, emit: Emit, clock: Cl
         parent_run=request.parent_run,
         user=request.user,
         message=text_of(request.message.content) if request.message is not None else "",
-        limits=limits.as_json(),
+        limits=run.limits.as_json(),
     )
-    return run
 
 
 async def ask_create_hook(run: RunState) -> CreateDecision:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from agents.loop.beginning import ask_create_hook, start_run
+from agents.loop.beginning import announce_run, ask_create_hook, open_run
 from agents.loop.endings import Failed, GaveUp
 from agents.loop.errors import HookError, ModelError
 from agents.loop.events import Emit
@@ -37,8 +37,9 @@ async def run_loop(
     Raises ``CancelledError`` when the run is stopped (after its open calls got their results and
     ``RunFinished`` was told); every other end is a ``RunOutcome``.
     """
-    run = await start_run(request, outside, emit, clock or SystemClock())
+    run = open_run(request, outside, emit, clock or SystemClock())
     try:
+        await announce_run(run)
         outcome = await _outcome(run)
     except asyncio.CancelledError:
         await finish_cancelled(run)

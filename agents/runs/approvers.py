@@ -6,6 +6,7 @@ call is denied with that reason.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 
@@ -24,13 +25,20 @@ class DenyingApprover:
 
 
 class TerminalApprover:
-    """Asks on the terminal: standard input for the answer, standard error for the question."""
+    """Asks on the terminal: standard input for the answer, standard error for the question.
+
+    One question at a time: an answer belongs to the question before it.
+    """
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """The person's decision; an end of input denies."""
         arguments = json.dumps(request.arguments, ensure_ascii=False)
         question = f"Allow {request.server}.{request.tool} with {arguments}? [y/N] "
-        answer = await run_in_thread(lambda: _ask(question))
+        async with self._turn:
+            answer = await run_in_thread(lambda: _ask(question))
         if answer.strip().lower() in ("y", "yes"):
             return Approval(is_allowed=True, by="terminal")
         return Approval(

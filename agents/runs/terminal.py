@@ -15,6 +15,7 @@ from asgiref.sync import sync_to_async
 
 from agents.loop.events import (
     Event,
+    FallbackStarted,
     ModelDeltaReceived,
     ProviderRetry,
     RunFinished,
@@ -27,7 +28,7 @@ from agents.runs.approvers import terminal_approver
 from agents.runs.event_lines import event_line
 from agents.runs.resources import RunResources
 from agents.runs.sinks import RunEvents
-from agents.runs.worker import execute_run
+from agents.runs.worker import execute_run, finish_first
 
 CLAIM_PAUSE_SECONDS = 0.2
 """How often a run that waits for another one of its conversation tries to start."""
@@ -70,6 +71,8 @@ class PlainLines:
                 self.note(f"[{name} {result.outcome.value} {result.duration_ms:.0f} ms{detail}]")
             case ProviderRetry():
                 self.note(f"[provider: {event.error} Trying {event.model} again.]")
+            case FallbackStarted():
+                self.note(f"[the run could not end by itself: {event.reason}, level {event.level}]")
             case RunFinished() if not event.error:
                 pass
             case RunFinished():
@@ -89,11 +92,10 @@ async def run_messages(
     it.
     """
     resources = RunResources()
-    task = asyncio.current_task()
     loop = asyncio.get_running_loop()
-    if task is not None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, task.cancel)
+    stop = _Stop(asyncio.current_task())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.ask)
     outcomes: list[RunOutcome] = []
     try:
         for message in messages:
@@ -102,10 +104,29 @@ async def run_messages(
     except asyncio.CancelledError:
         return None
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+        stop.is_over = True
         await RunEvents(_ignore, resources.observers).flush()
         await resources.close()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+class _Stop:
+    """Cancels a task at the first signal, unless it is ending already.
+
+    Later signals change nothing: the end is bounded in time, and broken off it would leave child
+    processes behind.
+    """
+
+    def __init__(self, task: asyncio.Task[object] | None) -> None:
+        self.is_over = False
+        self._task = task
+
+    def ask(self) -> None:
+        """A signal came."""
+        if self._task is not None and not self.is_over:
+            self.is_over = True
+            self._task.cancel()
 
 
 async def _run_message(
@@ -114,9 +135,9 @@ async def _run_message(
     resources: RunResources,
     observer: JsonLines | PlainLines,
 ) -> RunOutcome:
-    run = await sync_to_async(lifecycle.submit_message)(conversation, message)
+    run = await finish_first(sync_to_async(lifecycle.submit_message)(conversation, message))
     try:
-        while not await sync_to_async(lifecycle.claim_run)(run.pk, resources.owner):
+        while not await finish_first(sync_to_async(lifecycle.claim_run)(run.pk, resources.owner)):
             await sync_to_async(lifecycle.interrupt_lost_runs)(conversation.pk)
             await asyncio.sleep(CLAIM_PAUSE_SECONDS)
     except asyncio.CancelledError:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 
@@ -25,7 +26,27 @@ from agents.runs.sinks import Observer, RunEvents
 RENEW_SECONDS = 10.0
 """How often a worker renews its lease."""
 
+Result = TypeVar("Result")
+
 logger = logging.getLogger(__name__)
+
+
+async def finish_first(work: Coroutine[Any, Any, Result]) -> Result:
+    """What the work returns; where this task is cancelled meanwhile, the stop comes after it.
+
+    For steps that must not be left half done: a run that is claimed must also be ended.
+    """
+    own, inner, is_stopped = asyncio.current_task(), asyncio.ensure_future(work), False
+    assert own is not None
+    while not inner.done():
+        try:
+            await asyncio.wait({inner})
+        except asyncio.CancelledError:
+            own.uncancel()
+            is_stopped = True
+    if is_stopped:
+        own.cancel()
+    return inner.result()
 
 
 async def execute_run(
@@ -39,7 +60,7 @@ async def execute_run(
 
     Raises ``CancelledError`` when the task is cancelled: the run is stored as cancelled then.
     """
-    plan = await sync_to_async(_open_plan)(run_id)
+    plan = await finish_first(sync_to_async(_open_plan)(run_id))
     recorder = MessageRecorder(plan.run.conversation_id, plan.leaf_id)
     events = RunEvents(recorder.handle, [*resources.observers, *observers])
     outside = RunOutside(plan, resources=resources, approver=approver, emit=events)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from argparse import ArgumentParser
+from contextlib import redirect_stdout
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -49,7 +50,11 @@ class Command(BaseCommand):
             if options["json"]
             else PlainLines(write=self._write, note=self._note)
         )
-        outcomes = asyncio.run(run_messages(conversation, options["message"], observer=observer))
+        # What tools and hooks print must not get between the events.
+        with redirect_stdout(sys.stderr):
+            outcomes = asyncio.run(
+                run_messages(conversation, options["message"], observer=observer)
+            )
         if outcomes is None:
             sys.exit(STOPPED)
         if any(outcome.status != "completed" for outcome in outcomes):
