@@ -61,11 +61,12 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _write(self, line: str) -> None:
-        self.stdout.write(line)
+        # Half a character, from a model or a tool, must not cost the whole line.
+        self.stdout.write(line.encode("utf-8", "replace").decode())
         self.stdout.flush()
 
     def _note(self, line: str) -> None:
-        self.stderr.write(line)
+        self.stderr.write(line.encode("utf-8", "replace").decode())
         self.stderr.flush()
 
 
