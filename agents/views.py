@@ -1,7 +1,7 @@
 """The pages of the chat.
 
-Place in the house: ``agents``. A view parses, calls one thing, renders; who may read what comes from
-``agents.access``.
+Place in the house: ``agents``. A view parses, calls one thing, renders; who may read what comes
+from ``agents.access``.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from agents.runs import lifecycle
 from agents.runs.web_process import web_process
 
 SHOWN_TYPES = frozenset(
-    "image/png image/jpeg image/gif image/webp image/avif "
-    "audio/mpeg audio/wav audio/x-wav audio/ogg audio/mp4 audio/webm audio/flac".split()
+    {"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "audio/mpeg"}
+    | {"audio/wav", "audio/x-wav", "audio/ogg", "audio/mp4", "audio/webm", "audio/flac"}
 )
 """What a browser may show of an attachment; anything else is only offered for download."""
 
@@ -184,9 +184,7 @@ def _groups(request: HttpRequest, *, query: str = "", current: str = "") -> list
             return False
         return any(live.waiting for live in process.hub.live_runs(conversation_id).values())
 
-    return conversation_groups(
-        request.user, query=query, current=current, waits_for_person=waits
-    )
+    return conversation_groups(request.user, query=query, current=current, waits_for_person=waits)
 
 
 def _new_page(request: HttpRequest, *, query: str = "") -> HttpResponse:

@@ -161,7 +161,10 @@ def _raw(value: JsonValue) -> str:
 def _attempt(rows: CallRows) -> str:
     if rows.attempt < 2:
         return ""
-    return _("%(n)d of %(total)s") % {"n": rows.attempt, "total": _limit(rows, "parameter_attempts")}
+    return _("%(n)d of %(total)s") % {
+        "n": rows.attempt,
+        "total": _limit(rows, "parameter_attempts"),
+    }
 
 
 def _limit(rows: CallRows, name: str) -> str:

@@ -95,9 +95,7 @@ def status_view(run: Run | None, lives: Mapping[str, LiveRun]) -> StatusView | N
     )
 
 
-def _item(
-    item: Message | RunRows, rows: ConversationRows, live: Mapping[str, LiveRun]
-) -> LogItem:
+def _item(item: Message | RunRows, rows: ConversationRows, live: Mapping[str, LiveRun]) -> LogItem:
     if isinstance(item, RunRows):
         return run_view(item, live, rows.attachments)
     return user_message_view(item)

@@ -67,7 +67,9 @@ def conversation_entry(
     title = row.title or _("New conversation")
     state, detail = None, row.assistant.name or row.assistant.assistant_id
     if run is not None and run.status != RunStatus.COMPLETED:
-        state = run_state("waiting" if is_waiting and run.status == RunStatus.RUNNING else run.status)
+        state = run_state(
+            "waiting" if is_waiting and run.status == RunStatus.RUNNING else run.status
+        )
         detail = state.word if run.status != RunStatus.FAILED else ending_words(run)
     return ConversationEntry(
         id=row.pk,

@@ -69,7 +69,9 @@ def ending_words(run: Run) -> str:
 
 def _stopped(run: Run) -> EndingView:
     text = _("What was written stays.") if run.started_at else _("It had not begun.")
-    return EndingView(strong=_("Stopped by you."), text=text, detail="", state=run_state(run.status))
+    return EndingView(
+        strong=_("Stopped by you."), text=text, detail="", state=run_state(run.status)
+    )
 
 
 def _interrupted(rows: RunRows) -> EndingView:

@@ -58,8 +58,10 @@ def bytes_size(length: int) -> str:
     for unit in ("kB", "MB"):
         length_in_unit = length / (1000 if unit == "kB" else 1_000_000)
         if length_in_unit < 1000:
-            return f"{length_in_unit:.1f} {unit}" if length_in_unit < 10 else (
-                f"{length_in_unit:.0f} {unit}"
+            return (
+                f"{length_in_unit:.1f} {unit}"
+                if length_in_unit < 10
+                else (f"{length_in_unit:.0f} {unit}")
             )
     return f"{length / 1_000_000_000:.1f} GB"
 

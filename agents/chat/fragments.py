@@ -54,7 +54,7 @@ LOG, SIDE = "log", "conversations"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fragment:
-    """A piece of the page. ``mode`` is ``replace`` (or append where it is missing) or ``remove``."""
+    """A piece of the page. ``mode`` is ``remove``, or ``replace``: append where it is missing."""
 
     id: str
     html: str
@@ -231,7 +231,7 @@ def _batch(view: RunView, key: str) -> list[Fragment]:
     found = find_batch(view, key)
     if found is None:
         return []
-    step, batch, _card_of_call = found
+    step, batch, _ = found
     html = _html("agents/_batch.html", {"block": batch})
     return [Fragment(id=batch.dom_id, html=html, parent=step.dom_id)]
 
@@ -240,7 +240,7 @@ def _card(view: RunView, key: str) -> list[Fragment]:
     found = find_batch(view, key)
     if found is None:
         return []
-    step, batch, card = found
+    _, batch, card = found
     solo = not batch.is_group
     html = _html("agents/_card.html", {"card": card, "is_solo": solo})
     return [Fragment(id=card.dom_id, html=html, parent=batch.dom_id)]

@@ -1,7 +1,7 @@
 """In which language a conversation's page is read.
 
-Place in the house: ``agents.chat``, memory of this process. A page is rendered in the language of its
-request; what is sent to it later is rendered for no request, and asks here.
+Place in the house: ``agents.chat``, memory of this process. A page is rendered in the language of
+its request; what is sent to it later is rendered for no request, and asks here.
 """
 
 from __future__ import annotations

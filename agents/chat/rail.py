@@ -63,6 +63,7 @@ def run_rail(rows: RunRows, live: LiveRun | None) -> RunRail:
     name = "waiting" if is_waiting and run.status == RunStatus.RUNNING else run.status
     return RunRail(
         run_id=run.pk,
+        running_ms=round(now) if run.status == RunStatus.RUNNING else 0,
         title=title,
         lang=language(title),
         state=run_state(name),
@@ -168,9 +169,7 @@ def _percent(value: float) -> str:
     return f"{value:.2f}%"
 
 
-def _lines(
-    rows: RunRows, live: LiveRun | None, bars: Sequence[Bar], now: float
-) -> list[RailLine]:
+def _lines(rows: RunRows, live: LiveRun | None, bars: Sequence[Bar], now: float) -> list[RailLine]:
     lines: list[RailLine] = []
     nodes = list(dict.fromkeys(bar.turn for bar in bars))
     for place, node in enumerate(nodes):
@@ -258,9 +257,7 @@ def _budget(rows: RunRows, live: LiveRun | None, now: float) -> list[BudgetLine]
     spent = _("%(in)s in, %(out)s out") % {"in": count(tokens_in), "out": count(tokens_out)}
     return [
         _budget_line(_("turns"), turn, _number(limits.get("max_turn"))),
-        _budget_line(
-            _("time"), round(now / 1000, 1), _number(limits.get("run_timeout_seconds")), unit=True
-        ),
+        _time_line(rows, now, _number(limits.get("run_timeout_seconds"))),
         BudgetLine(
             name=_("tokens"),
             text=spent,
@@ -270,17 +267,33 @@ def _budget(rows: RunRows, live: LiveRun | None, now: float) -> list[BudgetLine]
     ]
 
 
-def _budget_line(name: str, value: float, limit: float, *, unit: bool = False) -> BudgetLine:
-    """How much of a limit is used; ``unit`` tells that both are seconds."""
-    text = seconds(value) if unit else count(value)
+def _budget_line(name: str, value: float, limit: float) -> BudgetLine:
+    """How much of a limit is used."""
+    text = count(value)
     if limit:
-        used = f"{value:g}" if unit else count(value)
-        text = _("%(n)s of %(limit)s") % {
-            "n": used,
-            "limit": seconds(limit) if unit else count(limit),
-        }
+        text = _("%(n)s of %(limit)s") % {"n": text, "limit": count(limit)}
     is_full = bool(limit) and value >= limit
     return BudgetLine(name=name, text=text, value=value, limit=limit, is_full=is_full)
+
+
+def _time_line(rows: RunRows, now: float, limit: float) -> BudgetLine:
+    """The time used; where the run is going on, a clock stands before the text."""
+    used = round(now / 1000, 1)
+    is_running = rows.run.status == RunStatus.RUNNING
+    if is_running:
+        text = _("of %(limit)s") % {"limit": seconds(limit)} if limit else ""
+    elif limit:
+        text = _("%(n)s of %(limit)s") % {"n": f"{used:g}", "limit": seconds(limit)}
+    else:
+        text = seconds(used)
+    return BudgetLine(
+        name=_("time"),
+        text=text,
+        value=used,
+        limit=limit,
+        is_full=bool(limit) and used >= limit,
+        elapsed_ms=round(now) if is_running else None,
+    )
 
 
 def _number(value: object) -> int | float:

@@ -161,7 +161,10 @@ def _live_text(live: LiveRun) -> LiveText:
 def _handed_over(run: Run) -> NoteBlock:
     name = run.assistant.name if run.assistant is not None else _("another assistant")
     return NoteBlock(
-        letter="A", kind="ka", title=_("assistant"), text=_("Handed over to %(name)s.") % {"name": name}
+        letter="A",
+        kind="ka",
+        title=_("assistant"),
+        text=_("Handed over to %(name)s.") % {"name": name},
     )
 
 

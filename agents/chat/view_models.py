@@ -271,20 +271,23 @@ class RailLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetLine:
-    """How much of a limit is used. ``limit`` 0 means none."""
+    """How much of a limit is used. ``limit`` 0 means none; ``elapsed_ms`` is set where a clock runs
+    before the text."""
 
     name: str
     text: str
     value: float
     limit: float
     is_full: bool = False
+    elapsed_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRail:
-    """The rail of one run."""
+    """The rail of one run. ``running_ms`` is how long its axis is, 0 where it has ended."""
 
     run_id: str
+    running_ms: int
     title: str
     lang: str
     state: StateView

@@ -5,6 +5,7 @@ import { newOutput, startFollowing, toEnd } from "./follow.js";
 import { applyFragment, replaceChildren } from "./fragments.js";
 import { startSide } from "./side.js";
 import { Socket } from "./socket.js";
+import { stretchRail } from "./rail.js";
 import { tick } from "./times.js";
 
 const body = document.body;
@@ -135,15 +136,22 @@ function onClick(event) {
 function onKey(event) {
   if (event.isComposing || event.keyCode === 229 || event.defaultPrevented) return;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Escape" && !document.querySelector("dialog[open]")) stop();
-  const ask = event.target.closest?.("[data-ask]");
   const isTyping = event.target.matches?.("input, textarea");
+  if (event.key === "Escape") escape(event.target);
+  const ask = event.target.closest?.("[data-ask]");
   if (!ask || isTyping) return;
   if (event.key.toLowerCase() === "a") decide(ask.querySelector("form"), true);
   if (event.key.toLowerCase() === "d") {
     ask.querySelector("input").focus();
     event.preventDefault();
   }
+}
+
+// Stops the run, but not from a field that has its own use of the key.
+function escape(target) {
+  if (document.querySelector("dialog[open]")) return;
+  if (target.matches("input")) target.blur();
+  else stop();
 }
 
 function start() {
@@ -164,6 +172,7 @@ function start() {
     decide(event.target, false);
   });
   setInterval(tick, 100);
+  setInterval(stretchRail, 500);
   startFollowing();
   showState();
 }

@@ -4,6 +4,7 @@ const NEAR = 96;
 const button = document.querySelector("[data-to-end]");
 let follows = true;
 let isScheduled = false;
+let lastTop = 0;
 
 function isAtEnd() {
   const page = document.documentElement;
@@ -30,7 +31,10 @@ export function startFollowing() {
   addEventListener(
     "scroll",
     () => {
-      follows = isAtEnd();
+      // Only scrolling up leaves the end: what grows below moves nothing.
+      if (isAtEnd()) follows = true;
+      else if (scrollY < lastTop) follows = false;
+      lastTop = scrollY;
       if (follows) button.hidden = true;
     },
     { passive: true },

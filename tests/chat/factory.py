@@ -45,7 +45,8 @@ def make_user(name: str = "mira", **more: object) -> User:
 def make_assistant(name: str = "Travel desk") -> Assistant:
     """An assistant with two servers, one of them down, and starters of both kinds."""
     provider, _ = Provider.objects.get_or_create(
-        provider_id="local", defaults={"base_url": "http://127.0.0.1:9", "default_model": "qwen3-32b"}
+        provider_id="local",
+        defaults={"base_url": "http://127.0.0.1:9", "default_model": "qwen3-32b"},
     )
     assistant = Assistant.objects.create(
         assistant_id=name.lower().replace(" ", "-"),
@@ -54,7 +55,10 @@ def make_assistant(name: str = "Travel desk") -> Assistant:
         provider=provider,
         starters=[
             "What is the weather in Oslo?",
-            {"title": "Pack for three cities", "text": "What do I pack for Beijing, Oslo and Lima?"},
+            {
+                "title": "Pack for three cities",
+                "text": "What do I pack for Beijing, Oslo and Lima?",
+            },
             "北京今天适合穿什么?",
             {"title": "broken"},
         ],
