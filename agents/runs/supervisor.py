@@ -1,7 +1,7 @@
 """Takes queued runs and executes them in this process, and ends them in order.
 
-Place in the house: ``agents.runs``; one per web process or worker. A closed tab does not stop a run: tasks
-belong to the supervisor, never to a socket.
+Place in the house: ``agents.runs``; one per web process or worker. A closed tab does not stop a
+run: tasks belong to the supervisor, never to a socket.
 """
 
 from __future__ import annotations

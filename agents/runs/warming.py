@@ -18,7 +18,7 @@ from agents.runs.tool_store import store_failure, store_listing
 
 
 async def warm_servers(resources: RunResources) -> None:
-    """Open every server that an assistant has, and store what it offers or why it does not answer."""
+    """Open every server that an assistant has; store what it offers or why it is silent."""
     servers = await sync_to_async(_used_servers)()
     await asyncio.gather(*(_warm(server, resources) for server in servers))
 

@@ -1,7 +1,7 @@
 """What one web process holds: its hub, its supervisor, its approver.
 
-Place in the house: ``agents.runs``. Daphne has no lifespan, so ``asgi.py`` starts and drains this with
-the reactor; where no reactor calls (tests), the first socket starts it.
+Place in the house: ``agents.runs``. Daphne has no lifespan, so ``asgi.py`` starts and drains this
+with the reactor; where no reactor calls (tests), the first socket starts it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A running application and a real browser.
 
 ``site`` serves the demo with Daphne on a free port, with a database and a password of its own;
-``page`` is a logged-in tab. Where Chromium is missing these tests are not collected, and the end of the
-test run says so.
+``page`` is a logged-in tab. Where Chromium is missing these tests are not collected, and the end of
+the test run says so.
 """
 
 from __future__ import annotations
