@@ -162,8 +162,9 @@ def test_twenty_servers_leave_no_process_behind(
             provider.wait_for(lambda: len(provider.requests) == 1, 60)
             if number:
                 process.send_signal(number)
-                time.sleep(0.05)
-                process.send_signal(number)
+                assert process.stdout is not None
+                assert any("run_finished" in line for line in process.stdout)
+                process.send_signal(number)  # an impatient person, while the servers are ended
             process.communicate(timeout=40)
     children = [int(line) for line in pids.read_text().split()]
     assert len(children) == 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,15 @@ class NobodyDecides:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.taken_back = threading.Event()
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         self.asked += 1
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            # A real one takes its question back, which takes longer than a call needs to end.
+            await asyncio.to_thread(self.taken_back.wait, 0.1)
         raise AssertionError("the wait above never ends")
 
 
