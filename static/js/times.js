@@ -30,7 +30,9 @@ export function tick() {
   }
 }
 
+const [SECONDS, MINUTES] = lang.startsWith("zh") ? ["秒", "分"] : ["s", "min"];
+
 function words(seconds) {
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
-  return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+  if (seconds < 60) return `${seconds.toFixed(1)} ${SECONDS}`;
+  return `${Math.floor(seconds / 60)} ${MINUTES} ${Math.floor(seconds % 60)} ${SECONDS}`;
 }
