@@ -92,6 +92,21 @@ def test_half_a_character_costs_no_line(runner: Runner, is_json: bool) -> None:
     assert process.returncode == 0
 
 
+def test_starting_the_process_costs_the_run_no_time(runner: Runner) -> None:
+    script = [calls(call("c1", "echo__slow", {"seconds": 60})), text("what there is")]
+    with FakeProvider(script) as provider:
+        runner.configure(
+            provider,
+            servers=[stdio_entry("echo")],
+            assistant={"limits": {"run_timeout_seconds": 1.2}},
+        )
+        with started("--message", "go", "--json") as process:
+            stdout, _ = process.communicate(timeout=60)
+    events = [json.loads(line) for line in stdout.splitlines()]
+    assert [e["outcome"] for e in events if e["event"] == "tool_call_finished"] == ["cancelled"]
+    assert (events[-1]["stop_reason"], events[-1]["answer"]) == ("time", "what there is")
+
+
 @pytest.mark.parametrize(
     "step",
     [

@@ -6,6 +6,7 @@ Place in the house: ``agents.runs``, behind the command ``run_assistant``.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import signal
 from collections.abc import Callable, Sequence
@@ -98,6 +99,7 @@ async def run_messages(
         loop.add_signal_handler(number, stop.ask)
     outcomes: list[RunOutcome] = []
     try:
+        await sync_to_async(_import_libraries)(conversation)
         for message in messages:
             outcomes.append(await _run_message(conversation, message, resources, observer))
         return outcomes
@@ -109,6 +111,13 @@ async def run_messages(
         await resources.close()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
+
+
+def _import_libraries(conversation: Conversation) -> None:
+    """Import now what takes seconds: it must not count against the first run's time limit."""
+    importlib.import_module("agents.providers.openai_chat")
+    if conversation.assistant.server_links.exclude(server__transport="python").exists():
+        importlib.import_module("agents.mcp_client.connection")
 
 
 class _Stop:
