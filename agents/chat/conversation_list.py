@@ -5,11 +5,12 @@ Place in the house: ``agents.chat``. Reads; who may read what comes from ``agent
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -37,12 +38,7 @@ def conversation_groups(
     """
     found = readable_conversations(user).filter(user=user).select_related("assistant")
     if query:
-        texts = Message.objects.filter(
-            conversation__user=user,
-            role__in=[MessageRole.USER, MessageRole.ASSISTANT],
-            content__icontains=query,
-        ).values("conversation_id")
-        found = found.filter(Q(title__icontains=query) | Q(pk__in=texts))
+        found = found.filter(Q(title__icontains=query) | Q(pk__in=_with_text(user, query)))
     rows = list(found.order_by("-is_pinned", "-updated_at")[:LIST_LENGTH])
     last = _last_runs([row.pk for row in rows])
     groups: dict[str, list[ConversationEntry]] = {}
@@ -87,6 +83,19 @@ def conversation_entry(
 def last_run(conversation_id: str) -> Run | None:
     """The root run that tells how a conversation stands."""
     return _last_runs([conversation_id]).get(conversation_id)
+
+
+def _with_text(user: AbstractBaseUser, query: str) -> QuerySet[Message]:
+    """The conversations in which a person or the assistant said this.
+
+    SQLite keeps content as JSON with escapes (``\\u5317``), PostgreSQL as it is: both are looked for.
+    """
+    escaped = json.dumps(query)[1:-1]
+    return Message.objects.filter(
+        Q(content__icontains=query) | Q(content__icontains=escaped),
+        conversation__user=user,
+        role__in=[MessageRole.USER, MessageRole.ASSISTANT],
+    ).values("conversation_id")
 
 
 def _last_runs(conversation_ids: Sequence[str]) -> dict[str, Run]:
