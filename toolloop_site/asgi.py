@@ -41,7 +41,11 @@ def follow_reactor() -> None:
     def drain() -> defer.Deferred[None]:
         return defer.Deferred.fromFuture(asyncio.ensure_future(drain_web_process()))
 
-    reactor.callWhenRunning(start_web_process, render_event, render_all)
+    def start() -> None:
+        # Start-up events fire before asyncio's loop runs; the next turn of the reactor is inside it.
+        reactor.callLater(0, start_web_process, render_event, render_all)
+
+    reactor.callWhenRunning(start)
     reactor.addSystemEventTrigger("before", "shutdown", drain)
 
 
