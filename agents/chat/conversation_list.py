@@ -88,7 +88,7 @@ def last_run(conversation_id: str) -> Run | None:
 def _with_text(user: AbstractBaseUser, query: str) -> QuerySet[Message]:
     """The conversations in which a person or the assistant said this.
 
-    SQLite keeps content as JSON with escapes (``\\u5317``), PostgreSQL as it is: both are looked for.
+    SQLite keeps JSON with escapes (``\\u5317``), PostgreSQL as it is: both are looked for.
     """
     escaped = json.dumps(query)[1:-1]
     return Message.objects.filter(
