@@ -32,8 +32,8 @@ from agents.runs.live import LiveRun
 TOP, HEIGHT = 8.0, 54.0
 """Where the bars of the rail stand, in pixels."""
 
-LABEL_WIDTH = 11.0
-"""Turns narrower than this (percent) have no room for their time."""
+NODE_WIDTH, TIME_WIDTH = 4.0, 17.0
+"""Turns narrower than this (percent) have no room for their number, or for their time."""
 
 KINDS = {
     "P": ("kp", "policy"),
@@ -130,8 +130,8 @@ def _turn(
         label=label,
         x=_percent(_share(start, now)),
         width=_percent(width),
-        time=duration(end - start),
-        shows_label=width >= LABEL_WIDTH,
+        time=duration(end - start) if width >= TIME_WIDTH else "",
+        shows_label=width >= NODE_WIDTH,
         is_now=is_now,
         bars=[_rail_bar(bar, lane, of, now) for bar, lane, of in lanes(bars, now)],
     )
