@@ -90,7 +90,7 @@ def _continue(scene: Scene) -> ScriptedAnswer:
             "I am the practice model: scripted, no AI. Choose one of the starter prompts of a new "
             "conversation, or ask me to call a tool, for example: "
             'call weather__get with {"city": "Oslo"}',
-            "我是练习模型:按脚本回答,没有人工智能。请在新对话中选择一个开场提示,或让我调用工具,例如:"
+            "我是练习模型：按脚本回答，没有人工智能。请在新对话中选择一个开场提示，或让我调用工具，例如："
             '调用 weather__get {"city": "Oslo"}',
         )
     )
@@ -105,14 +105,14 @@ def _dress(scene: Scene) -> ScriptedAnswer:
         weather = _result_object(scene)
         temp, wind = weather.get("temp", 5), weather.get("wind", "")
         text = scene.say(
-            f"It is {temp} °C with wind. Now what to wear.", f"现在 {temp} ℃,我再查一下穿衣建议。"
+            f"It is {temp} °C with wind. Now what to wear.", f"现在 {temp} ℃，我再查一下穿衣建议。"
         )
         return _call(scene, "weather__clothing_advise", {"temp": temp, "wind": wind}, text)
     advice = _result_object(scene).get("advice", "")
     return ScriptedAnswer(
         text=scene.say(
             f"Today in Beijing it is **5 °C** with strong wind. Wear a **{advice}**.",
-            f"今天北京 **5 ℃**,风大,建议穿**{advice}**。",
+            f"今天北京 **5 ℃**，风大，建议穿**{advice}**。",
         )
     )
 
@@ -157,14 +157,14 @@ def _fail(scene: Scene) -> ScriptedAnswer:
     return ScriptedAnswer(
         text=scene.say(
             "I could not find out: the station of Atlantis does not answer.",
-            "查不到:亚特兰蒂斯的气象站没有应答。",
+            "查不到：亚特兰蒂斯的气象站没有应答。",
         )
     )
 
 
 def _survey(scene: Scene) -> ScriptedAnswer:
     if scene.steps == 0:
-        text = scene.say("This takes a minute. You can stop it.", "这需要一分钟,您可以随时停止。")
+        text = scene.say("This takes a minute. You can stop it.", "这需要一分钟，您可以随时停止。")
         return _call(scene, "weather__survey", {"seconds": 60}, text)
     return ScriptedAnswer(
         text=scene.say("The survey is done.", "普查完成了。") + f" {scene.results[-1]}"
@@ -180,7 +180,7 @@ def _delete(scene: Scene) -> ScriptedAnswer:
             text=scene.say("Nothing was deleted.", "没有删除任何笔记。")
             + f" {scene.results[-1][7:]}"
         )
-    return ScriptedAnswer(text=scene.say("Done: ", "完成:") + scene.results[-1])
+    return ScriptedAnswer(text=scene.say("Done: ", "完成：") + scene.results[-1])
 
 
 _ACTS: Sequence[tuple[str, Callable[[Scene], ScriptedAnswer]]] = (
@@ -217,7 +217,7 @@ def _ordered_call(scene: Scene) -> ScriptedAnswer | None:
     result = scene.results[-1] if scene.results else ""
     return ScriptedAnswer(
         text=scene.say(
-            f"`{name}` gave:\n\n```\n{result}\n```", f"`{name}` 的结果:\n\n```\n{result}\n```"
+            f"`{name}` gave:\n\n```\n{result}\n```", f"`{name}` 的结果：\n\n```\n{result}\n```"
         )
     )
 
@@ -229,7 +229,7 @@ def _as_fallback(scene: Scene) -> ScriptedAnswer:
     asked = re.findall(r"\*\*User\*\*: (.*)", scene.question)
     is_chinese = language_of(asked[-1] if asked else "") == "zh"
     if is_chinese:
-        return ScriptedAnswer(text=f"我还没有完成,目前得到的最后结果是 **{last}**。")
+        return ScriptedAnswer(text=f"我还没有完成，目前得到的最后结果是 **{last}**。")
     return ScriptedAnswer(text=f"I am not finished. The last result so far is **{last}**.")
 
 

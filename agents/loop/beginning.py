@@ -32,7 +32,7 @@ def open_run(request: RunRequest, outside: Outside, emit: Emit, clock: Clock) ->
         clock=clock,
         sink=emit,
         guards=Guards(limits),
-        timer=RunTimer(limits.run_timeout_seconds),
+        timer=RunTimer(limits.run_timeout_seconds, request.timer_above),
         messages=[*request.history, *new],
         metadata=dict(request.metadata),
     )

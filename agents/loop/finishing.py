@@ -81,7 +81,7 @@ async def hand_over(run: RunState, delegation: Delegation) -> RunOutcome:
     await run.emit(Delegated, assistant=delegation.assistant)
     own = [message for message in run.messages if not message.is_notice]
     conversation = own if delegation.messages is None else delegation.messages
-    child = await run.outside.delegate(delegation, conversation)
+    child = await run.outside.delegate(delegation, conversation, run.timer)
     is_completed = child.status == "completed"
     return RunOutcome(
         status=child.status,

@@ -29,13 +29,13 @@ _REASONS = {
         "worker_lost": "The process that worked on this answer ended.",
     },
     "zh": {
-        "max_turns": "助手用完了所有轮次,仍想继续调用工具。",
+        "max_turns": "助手用完了所有轮次，仍想继续调用工具。",
         "errors": "连续多次工具调用失败。",
         "repeats": "助手反复请求同一个调用。",
         "time": "本次运行已达到时间上限。",
         "tokens": "本次运行已达到令牌上限。",
         "truncated": "模型的工具调用两次被截断。",
-        "empty": "模型给出了空回答,再次询问后仍然为空。",
+        "empty": "模型给出了空回答，再次询问后仍然为空。",
         "provider_error": "无法连接到模型。",
         "context": "对话对模型来说太长了。",
         "hook_error": "此助手的钩子出错了。",
@@ -52,9 +52,9 @@ _ADVICE = {
         "": "Please try again in a moment; the details are in the trace.",
     },
     "zh": {
-        "max_turns": "请一次只提一个步骤,或选择继续以增加轮次。",
-        "errors": "请在追踪中查看工具的消息,然后重试。",
-        "context": "请新建对话,或提一个更短的问题。",
+        "max_turns": "请一次只提一个步骤，或选择继续以增加轮次。",
+        "errors": "请在追踪中查看工具的消息，然后重试。",
+        "context": "请新建对话，或提一个更短的问题。",
         "hook_error": "请联系管理员;详细内容见追踪。",
         "": "请稍后再试;详细内容见追踪。",
     },
@@ -67,7 +67,7 @@ _HEADINGS = {
         "What failed:",
         "What to do:",
     ),
-    "zh": ("我没能完成这个回答。", "目前已得到的结果:", "失败原因:", "建议:"),
+    "zh": ("我没能完成这个回答。", "目前已得到的结果：", "失败原因：", "建议："),
 }
 
 

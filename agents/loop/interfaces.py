@@ -208,6 +208,18 @@ class Approver(Protocol):
         ...
 
 
+class Pausable(Protocol):
+    """A time limit that can stand still."""
+
+    def pause(self) -> None:
+        """Stop counting."""
+        ...
+
+    def resume(self) -> None:
+        """Count on with what was left."""
+        ...
+
+
 class Clock(Protocol):
     """Time and chance, passed in so that tests need no patience."""
 

@@ -61,7 +61,7 @@ def correction_notice(failed: Sequence[tuple[str, ToolResult]]) -> str:
 
 def results_line(results: Sequence[ToolResult], language: str) -> str:
     """A fixed answer that lists results, where the loop is off and the model wrote no text."""
-    heading = "工具结果:" if language == "zh" else "Tool results:"
+    heading = "工具结果：" if language == "zh" else "Tool results:"
     return "\n\n".join([heading, *(f"**{_tool_name(r)}**\n\n{r.text}" for r in results)])
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from agents.loop.catalog import ServerChoice
 from agents.loop.hooks import Delegation, Hooks
-from agents.loop.interfaces import Approver, Model, ToolCaller
+from agents.loop.interfaces import Approver, Model, Pausable, ToolCaller
 from agents.loop.limits import RunLimits
 from agents.loop.messages import JsonObject, Message
 from agents.loop.wire import WireRules
@@ -67,6 +67,7 @@ class RunRequest:
     """One run: who, where, and the conversation so far.
 
     ``message`` is the new user message; ``None`` continues the conversation as it is.
+    ``timer_above`` is the limit of the run that delegated: it stands still when this one's does.
     """
 
     run: str
@@ -77,6 +78,7 @@ class RunRequest:
     message: Message | None = None
     parent_run: str | None = None
     user: str = ""
+    timer_above: Pausable | None = None
     metadata: JsonObject = field(default_factory=dict)
 
 
@@ -120,6 +122,8 @@ class Outside(Protocol):
         """Who answers at level 2. Raises ``ModelError`` where it has no model."""
         ...
 
-    async def delegate(self, delegation: Delegation, conversation: Sequence[Message]) -> RunOutcome:
+    async def delegate(
+        self, delegation: Delegation, conversation: Sequence[Message], timer: Pausable
+    ) -> RunOutcome:
         """Run another assistant as a child. Raises ``DelegationRefused``."""
         ...

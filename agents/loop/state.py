@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from agents.loop.approval import ApprovalPolicy
 from agents.loop.catalog import ToolCatalog
 from agents.loop.events import Emit, Event, HookFinished, HookStarted, NoteLogged
-from agents.loop.interfaces import Clock, ToolCaller, Usage
+from agents.loop.interfaces import Clock, Pausable, ToolCaller, Usage
 from agents.loop.limits import Guards, RunLimits
 from agents.loop.messages import JsonObject, JsonValue, Message
 from agents.loop.request import AssistantConfig, ModelTarget, Outside, RunRequest
@@ -127,8 +127,9 @@ class RunState:
 class RunTimer:
     """The run's time limit; stands still while nothing but a person's decision is awaited."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, above: Pausable | None = None) -> None:
         self._seconds = seconds
+        self._above = above
         self._timeout: asyncio.Timeout | None = None
         self._left: float | None = None
 
@@ -153,7 +154,9 @@ class RunTimer:
         return when is not None and asyncio.get_running_loop().time() >= when
 
     def pause(self) -> None:
-        """Stop counting."""
+        """Stop counting, here and in the run above."""
+        if self._above is not None:
+            self._above.pause()
         if self._timeout is None or self._left is not None or self._timeout.expired():
             return
         when = self._timeout.when()
@@ -162,7 +165,9 @@ class RunTimer:
             self._timeout.reschedule(None)
 
     def resume(self) -> None:
-        """Count on with what was left."""
+        """Count on with what was left, here and in the run above."""
+        if self._above is not None:
+            self._above.resume()
         if self._timeout is None or self._left is None:
             return
         self._timeout.reschedule(asyncio.get_running_loop().time() + self._left)

@@ -6,13 +6,14 @@ Place in the house: ``agents.runs``, between the loop and providers, MCP and the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from asgiref.sync import sync_to_async
 
 from agents.loop.errors import DelegationRefused, HookError, ModelError, ModelNotFound
 from agents.loop.events import Emit
 from agents.loop.hooks import Delegation
-from agents.loop.interfaces import Approver, ToolCaller
+from agents.loop.interfaces import Approver, Pausable, ToolCaller
 from agents.loop.messages import Message
 from agents.loop.request import (
     FallbackAssistant,
@@ -115,13 +116,16 @@ class RunOutside:
             context_window=window,
         )
 
-    async def delegate(self, delegation: Delegation, conversation: Sequence[Message]) -> RunOutcome:
+    async def delegate(
+        self, delegation: Delegation, conversation: Sequence[Message], timer: Pausable
+    ) -> RunOutcome:
         """Run another assistant as a child run of this one."""
         child, plan = await sync_to_async(self._start_child)(delegation, tuple(conversation))
         outside = RunOutside(
             plan, resources=self._resources, approver=self._approver, emit=self._emit
         )
-        return await run_loop(build_request(plan, child), outside=outside, emit=self._emit)
+        request = replace(build_request(plan, child), timer_above=timer)
+        return await run_loop(request, outside=outside, emit=self._emit)
 
     def _targets(self, choice: ModelChoice, assistant: str) -> tuple[ModelTarget, ...]:
         """The model to ask and the one to fall back to."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 from asgiref.sync import sync_to_async
 
@@ -103,7 +104,9 @@ class Supervisor:
         room = RUNS_AT_ONCE - len(self._runs)
         for run_id in await sync_to_async(lifecycle.claimable_runs)(max(room, 0)):
             if await sync_to_async(lifecycle.claim_run)(run_id, self._resources.owner):
-                self._runs[run_id] = asyncio.create_task(self._execute(run_id))
+                task = asyncio.create_task(self._execute(run_id))
+                task.add_done_callback(partial(self._on_end, run_id))
+                self._runs[run_id] = task
 
     async def _execute(self, run_id: str) -> None:
         try:
@@ -118,6 +121,8 @@ class Supervisor:
             return
         except Exception:  # the worker's last line: the run is taken over when its lease runs out
             logger.exception("run %s could not be executed", run_id)
-        finally:
-            self._runs.pop(run_id, None)
-            self.wake()
+
+    def _on_end(self, run_id: str, task: asyncio.Task[None]) -> None:
+        # Not in the task: one that is cancelled before its first step never runs.
+        self._runs.pop(run_id, None)
+        self.wake()
