@@ -14,9 +14,13 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import gettext_lazy as _
 
 from agents.access import readable_conversations
 from agents.chat.fragments import render_all, render_event, render_queue
+from agents.chat.languages import remember_language
 from agents.loop.interfaces import Approval
 from agents.models import Conversation, Run, RunStatus
 from agents.runs import lifecycle
@@ -49,6 +53,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.close(code=NOT_FOUND)
             return
         self.user_name = user.get_username()
+        self.language = self._language()
+        remember_language(self.conversation_id, self.language)
         self.process: WebProcess = start_web_process(render_event, render_all)
         self.sender = asyncio.create_task(self._send_outbox())
         self.process.hub.watch(self.conversation_id, self)
@@ -93,6 +99,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             "hello": self._hello,
             "send": self._submit,
             "stop": self._stop,
+            "stop_call": self._stop_call,
             "decide": self._decide,
             "unqueue": self._unqueue,
             "ping": self._ping,
@@ -108,12 +115,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _submit(self, message: dict[str, Any]) -> None:
         text = message.get("text")
         if not isinstance(text, str) or not text.strip():
-            self._error("empty", "a message needs text")
+            self._error("empty", _("A message needs text."))
             return
         if len(text) > MAX_MESSAGE_CHARS:
             self._error(
                 "too_long",
-                f"a message may have {MAX_MESSAGE_CHARS:,} characters, this one has {len(text):,}",
+                _("A message may have %(most)d characters, this one has %(count)d.")
+                % {"most": MAX_MESSAGE_CHARS, "count": len(text)},
             )
             return
         await sync_to_async(self._store_message)(text)
@@ -125,6 +133,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         for run_id in await sync_to_async(self._running_runs)():
             self.process.supervisor.stop_run(run_id)
 
+    async def _stop_call(self, message: dict[str, Any]) -> None:
+        key = str(message.get("key"))
+        lives = self.process.hub.live_runs(self.conversation_id)
+        is_ours = any(call.key == key for live in lives.values() for call in live.running)
+        if not is_ours or not self.process.open_calls.stop(key):
+            self._error("not_running", _("This call is not running any more."))
+
     async def _decide(self, message: dict[str, Any]) -> None:
         key = str(message.get("key"))
         lives = self.process.hub.live_runs(self.conversation_id)
@@ -135,13 +150,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             by=self.user_name,
         )
         if not is_ours or not self.process.approver.answer(key, approval):
-            self._error("not_waiting", "this call does not wait for a decision any more")
+            self._error("not_waiting", _("This call does not wait for a decision any more."))
 
     async def _unqueue(self, message: dict[str, Any]) -> None:
         run_id = str(message.get("run"))
         text = await sync_to_async(lifecycle.remove_queued_run)(run_id, self.conversation_id)
         if text is None:
-            self._error("not_queued", "this message is being answered already")
+            self._error("not_queued", _("This message is being answered already."))
         self._refresh_queue()
 
     async def _ping(self, message: dict[str, Any]) -> None:
@@ -156,8 +171,15 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         conversation_id = self.conversation_id
         self.process.hub.refresh(conversation_id, lambda: render_queue(conversation_id))
 
-    def _error(self, code: str, text: str) -> None:
-        self.put(json.dumps({"type": "error", "code": code, "message": text}))
+    def _error(self, code: str, text: Any) -> None:
+        with translation.override(self.language):
+            self.put(json.dumps({"type": "error", "code": code, "message": str(text)}))
+
+    def _language(self) -> str:
+        """The reader's language: the cookie of the page, else the site's."""
+        chosen = self.scope.get("cookies", {}).get(settings.LANGUAGE_COOKIE_NAME)
+        known = {code for code, _name in settings.LANGUAGES}
+        return chosen if chosen in known else settings.LANGUAGE_CODE
 
     def _find(self, user: Any) -> Conversation | None:
         return readable_conversations(user).filter(pk=self.conversation_id, user=user).first()

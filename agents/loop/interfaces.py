@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from agents.loop.messages import JsonObject, JsonValue, ToolCall
 from agents.loop.results import ToolReply
@@ -166,14 +166,14 @@ class ToolCaller(Protocol):
         """Every tool of a server. Raises ``ServerUnavailable``; always within its connect limit."""
         ...
 
-    async def call_tool(
+    def call_tool(
         self,
         spec: ToolSpec,
         arguments: JsonObject,
         *,
         limits: CallLimits,
         on_progress: OnProgress | None = None,
-    ) -> ToolReply:
+    ) -> Coroutine[Any, Any, ToolReply]:
         """Send one call, once. Never raises but ``CancelledError``, which reaches the server
         too.
         """

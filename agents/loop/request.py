@@ -14,6 +14,7 @@ from agents.loop.hooks import Delegation, Hooks
 from agents.loop.interfaces import Approver, Model, Pausable, ToolCaller
 from agents.loop.limits import RunLimits
 from agents.loop.messages import JsonObject, Message
+from agents.loop.open_calls import OpenCalls
 from agents.loop.wire import WireRules
 
 
@@ -105,6 +106,11 @@ class Outside(Protocol):
     @property
     def approver(self) -> Approver:
         """Who is asked when the policy says ask."""
+        ...
+
+    @property
+    def open_calls(self) -> OpenCalls:
+        """Where calls that are executed can be stopped one by one."""
         ...
 
     async def models(self, provider: str | None, model: str | None) -> tuple[ModelTarget, ...]:

@@ -183,9 +183,10 @@ async def execute_call(
     try:
         assert run.tools is not None
         async with asyncio.timeout(limits.hard_seconds + ENFORCE_SECONDS):
-            reply = await run.tools.call_tool(
+            work = run.tools.call_tool(
                 prepared.tool.spec, prepared.arguments, limits=limits, on_progress=on_progress
             )
+            reply = await run.outside.open_calls.execute(prepared.call.key, work)
     except TimeoutError:
         reply = ToolReply(
             outcome=Outcome.TIMEOUT, error=f"No answer within {limits.hard_seconds:g} seconds."

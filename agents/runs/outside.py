@@ -15,6 +15,7 @@ from agents.loop.events import Emit
 from agents.loop.hooks import Delegation
 from agents.loop.interfaces import Approver, Pausable, ToolCaller
 from agents.loop.messages import Message
+from agents.loop.open_calls import OpenCalls
 from agents.loop.request import (
     FallbackAssistant,
     ModelTarget,
@@ -58,6 +59,11 @@ class RunOutside:
     def approver(self) -> Approver:
         """Who is asked when the policy says ask."""
         return self._approver
+
+    @property
+    def open_calls(self) -> OpenCalls:
+        """The calls of this process that can be stopped one by one."""
+        return self._resources.open_calls
 
     async def models(self, provider: str | None, model: str | None) -> tuple[ModelTarget, ...]:
         """The assistant's models, best first, or those that a create hook named."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agents.demo import PRACTICE_BASE_URL
 from agents.loop.errors import ModelKeyRefused
+from agents.loop.open_calls import OpenCalls
 from agents.mcp_client.pool import ServerPool
 from agents.models import new_id
 from agents.runs.plans import ProviderFacts
@@ -29,6 +30,7 @@ class RunResources:
 
     pool: ServerPool = field(default_factory=ServerPool)
     observers: list[Observer] = field(default_factory=load_observers)
+    open_calls: OpenCalls = field(default_factory=OpenCalls)
     owner: str = field(default_factory=lambda: f"{socket.gethostname()[:40]}-{new_id()[:12]}")
     _clients: dict[tuple[str, str, float], OpenAIChat] = field(default_factory=dict)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from agents.loop.open_calls import OpenCalls
 from agents.runs.approvals import BrowserApprover
 from agents.runs.hub import Hub, Render, RenderAll
 from agents.runs.resources import RunResources
@@ -22,6 +23,7 @@ class WebProcess:
     hub: Hub
     supervisor: Supervisor
     approver: BrowserApprover
+    open_calls: OpenCalls
 
 
 _process: WebProcess | None = None
@@ -33,8 +35,11 @@ def start_web_process(render: Render, render_all: RenderAll) -> WebProcess:
     if _process is None:
         approver = BrowserApprover()
         hub = Hub(render, render_all)
-        supervisor = Supervisor(resources=RunResources(), approver=approver, observers=[hub])
-        _process = WebProcess(hub=hub, supervisor=supervisor, approver=approver)
+        resources = RunResources()
+        supervisor = Supervisor(resources=resources, approver=approver, observers=[hub])
+        _process = WebProcess(
+            hub=hub, supervisor=supervisor, approver=approver, open_calls=resources.open_calls
+        )
         supervisor.start()
     return _process
 
