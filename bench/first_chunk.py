@@ -89,9 +89,11 @@ async def log_in(url: str, password: str) -> tuple[str, str]:
         page = await client.post(str(form.url), data=fields, headers={"Referer": url})
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
         assert token is not None, "the log-in failed"
+        assistant = re.search(r'name="assistant" value="(\d+)"', page.text)
+        assert assistant is not None
         made = await client.post(
             "/c/new/",
-            data={"assistant": "demo", "csrfmiddlewaretoken": token[1]},
+            data={"assistant": assistant[1], "csrfmiddlewaretoken": token[1]},
             headers={"Referer": url},
         )
         conversation = re.search(r"/c/([0-9a-f]{32})/", str(made.url))

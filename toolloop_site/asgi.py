@@ -42,7 +42,7 @@ def follow_reactor() -> None:
         return defer.Deferred.fromFuture(asyncio.ensure_future(drain_web_process()))
 
     def start() -> None:
-        # Start-up events fire before asyncio's loop runs; the next turn of the reactor is inside it.
+        # Start-up events fire before asyncio's loop runs; the reactor's next turn is inside it.
         reactor.callLater(0, start_web_process, render_event, render_all)
 
     reactor.callWhenRunning(start)

@@ -16,7 +16,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agents.loop.events import Event, ModelDeltaReceived, RunFinished, RunStarted
+from agents.loop.events import (
+    CatalogBuilt,
+    Event,
+    ModelDeltaReceived,
+    ModelRequestStarted,
+    RunFinished,
+    RunStarted,
+    TurnFinished,
+)
 from agents.loop.messages import JsonObject
 from agents.runs.live import LiveRun
 
@@ -42,18 +50,23 @@ RenderAll = Callable[[str, dict[str, LiveRun]], Awaitable[JsonObject]]
 
 Job = Callable[[], Awaitable[None]]
 
+_BESIDE_TEXT = (CatalogBuilt, ModelRequestStarted, TurnFinished)
+"""Events that change nothing in the log: text need not wait until they are rendered."""
+
 
 @dataclass(slots=True, eq=False)
 class _Channel:
     """One conversation with its watchers.
 
+    ``jobs`` waits to be sent, in order; ``holding`` of them must come before any later text.
     ``seq`` counts what happened, watched or not, from a start that no earlier channel had: a page
     that missed something, or knew another process, cannot hold the present number.
     """
 
     watchers: set[Watcher] = field(default_factory=set)
     seq: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
-    jobs: asyncio.Queue[Job] = field(default_factory=asyncio.Queue)
+    jobs: asyncio.Queue[tuple[Job, bool]] = field(default_factory=asyncio.Queue)
+    holding: int = 0
     task: asyncio.Task[None] | None = None
 
 
@@ -190,16 +203,22 @@ class Hub:
         async def job() -> None:
             self._send(channel, message)
 
-        if channel.watchers:
+        if not channel.watchers:
+            channel.seq += 1
+        elif channel.holding:
             self._put(channel, job)
         else:
-            channel.seq += 1
+            self._send(channel, message)
 
     def _send_event(self, event: Event, live: LiveRun) -> None:
         channel = self._channel(live.conversation)
         if channel.watchers:
             snapshot = live.snapshot()
-            self._put(channel, lambda: self._send_fragments(channel, self._render(event, snapshot)))
+            self._put(
+                channel,
+                lambda: self._send_fragments(channel, self._render(event, snapshot)),
+                holds_text=not isinstance(event, _BESIDE_TEXT),
+            )
         else:
             channel.seq += 1
 
@@ -219,19 +238,22 @@ class Hub:
     def _channel(self, conversation_id: str) -> _Channel:
         return self._channels.setdefault(conversation_id, _Channel())
 
-    def _put(self, channel: _Channel, job: Job) -> None:
-        channel.jobs.put_nowait(job)
+    def _put(self, channel: _Channel, job: Job, *, holds_text: bool = True) -> None:
+        channel.jobs.put_nowait((job, holds_text))
+        channel.holding += holds_text
         if channel.task is None or channel.task.done():
             channel.task = asyncio.create_task(self._work(channel))
 
     async def _work(self, channel: _Channel) -> None:
         """Do the jobs of a conversation one after the other, until none is left."""
         while not channel.jobs.empty():
-            job = channel.jobs.get_nowait()
+            job, holds_text = channel.jobs.get_nowait()
             try:
                 await job()
             except Exception:  # an observer must never hurt a run, and the next job may be well
                 logger.exception("a page could not be updated")
+            finally:
+                channel.holding -= holds_text
 
 
 def _encode(message: JsonObject) -> str:
