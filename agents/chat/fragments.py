@@ -115,8 +115,14 @@ def fragments_for(event: Event, live: LiveRun) -> list[Fragment]:
         lives = {live.run: live}
         view = run_view(rows, lives, attachments)
         match event:
-            case RunStarted() | RunFinished():
-                return _whole_run(rows, view, lives)
+            case RunStarted():
+                queue = fragments_for_queue(live.conversation)
+                return [*_article(rows, view), _status(rows, lives), *queue]
+            case RunFinished():
+                return [*_article(rows, view), *_everything_around(rows, lives)]
+            case ModelRequestStarted(turn=0, attempt=1, try_number=1):
+                # A run that began: the first text need not wait until all this is rendered.
+                return _everything_around(rows, lives)
             case ToolCallFinished():
                 return [*_batch(view, event.result.call.key), *_around(rows, lives)]
             case ToolCallStarted() | ToolCallWaiting() | ToolCallDecided():
@@ -160,27 +166,30 @@ def whole_conversation(conversation_id: str, lives: Mapping[str, LiveRun]) -> Js
         }
 
 
-def _whole_run(rows: RunRows, view: RunView, lives: Mapping[str, LiveRun]) -> list[Fragment]:
-    """A run that began or ended: its message, its article, everything around it."""
-    run = rows.run
+def _article(rows: RunRows, view: RunView) -> list[Fragment]:
+    """A run that began or ended: its message and its article."""
     fragments = [Fragment(id="intro", html="", mode="remove")]
-    if run.message is not None:
-        message = user_message_view(run.message)
+    if rows.run.message is not None:
+        message = user_message_view(rows.run.message)
         html = _html("agents/_user_message.html", {"item": message})
         fragments.append(Fragment(id=message.dom_id, html=html, parent=LOG))
     html = _html("agents/_run.html", {"item": view})
     fragments.append(Fragment(id=view.dom_id, html=html, parent=LOG))
-    conversation = run.conversation
+    return fragments
+
+
+def _everything_around(rows: RunRows, lives: Mapping[str, LiveRun]) -> list[Fragment]:
+    """Status, queue, rails, title and the entry in the list."""
+    conversation = rows.run.conversation
     rail = rail_view(read_conversation(conversation).runs, lives)
-    fragments += [
+    return [
         _status(rows, lives),
-        *fragments_for_queue(run.conversation_id),
+        *fragments_for_queue(conversation.pk),
         _fragment("live-rail-body", "agents/_rail.html", {"rail": rail}),
         _fragment("rail-state", "agents/_rail_state.html", {"rail": rail.now}),
         _fragment("talk-title", "agents/_title.html", {"title": conversation.title}),
         *_entry(rows, lives),
     ]
-    return fragments
 
 
 def _around(rows: RunRows, lives: Mapping[str, LiveRun]) -> list[Fragment]:

@@ -17,6 +17,7 @@ from agents.chat.fragments import (
 from agents.loop.events import (
     Event,
     ModelDeltaReceived,
+    ModelRequestStarted,
     NoteLogged,
     ParameterRetry,
     RunFinished,
@@ -74,7 +75,15 @@ def test_a_run_that_begins_brings_its_message_and_its_article(talk: Talk) -> Non
     assert 'aria-busy="true"' in found[f"run-{run.pk}"].html
     assert f'id="live-text-{run.pk}"' in found[f"run-{run.pk}"].html
     assert "hidden" not in found["status"].html.split(">")[0]
-    assert f"cv-{run.conversation_id}" in found
+
+    asked = ModelRequestStarted(
+        run=run.pk, at_ns=2, turn=0, attempt=1, try_number=1, provider="p", model="m",
+        messages=(), tools=(), tool_names=(), options={},
+    )  # fmt: skip
+    live.apply(asked)
+    assert {"live-rail-body", f"cv-{run.conversation_id}"} <= by_id(
+        fragments_for(asked, live)
+    ).keys()
 
 
 def test_a_run_that_ended_looks_as_if_the_page_was_loaded(talk: Talk, page: Client) -> None:
