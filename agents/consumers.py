@@ -77,6 +77,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             return
         self.outbox.put_nowait(text)
 
+    def end(self) -> None:
+        """Send nothing any more: the process ends, and the browser connects to the next one."""
+        if self.sender is not None:
+            self.sender.cancel()
+
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Carry out one message of the browser; a faulty one gets an error reply."""
         if self.sender is None:

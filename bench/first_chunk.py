@@ -49,7 +49,7 @@ async def answer_with_time(reader: asyncio.StreamReader, writer: asyncio.StreamW
                 await asyncio.sleep(0.02)
             writer.write(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
             await writer.drain()
-    except (asyncio.IncompleteReadError, ConnectionError):
+    except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
         writer.close()
 
 

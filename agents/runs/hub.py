@@ -12,6 +12,7 @@ import asyncio
 import json
 import logging
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -41,6 +42,10 @@ class Watcher(Protocol):
         """Send this when the socket can take it; never waits."""
         ...
 
+    def end(self) -> None:
+        """Send nothing any more: the process ends."""
+        ...
+
 
 Render = Callable[[Event, LiveRun], Awaitable[list[JsonObject]]]
 """The fragments of an event, ready for the socket."""
@@ -58,15 +63,16 @@ _BESIDE_TEXT = (CatalogBuilt, ModelRequestStarted, TurnFinished)
 class _Channel:
     """One conversation with its watchers.
 
-    ``jobs`` waits to be sent, in order; ``holding`` of them must come before any later text.
+    ``jobs`` are done in order, and text waits for them; ``beside`` is done when there are none.
     ``seq`` counts what happened, watched or not, from a start that no earlier channel had: a page
     that missed something, or knew another process, cannot hold the present number.
     """
 
     watchers: set[Watcher] = field(default_factory=set)
     seq: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
-    jobs: asyncio.Queue[tuple[Job, bool]] = field(default_factory=asyncio.Queue)
-    holding: int = 0
+    jobs: deque[Job] = field(default_factory=deque)
+    beside: deque[Job] = field(default_factory=deque)
+    is_holding: bool = False
     task: asyncio.Task[None] | None = None
 
 
@@ -112,7 +118,7 @@ class Hub:
             return
         channel.watchers.discard(watcher)
         is_live = any(live.conversation == conversation_id for live in self._lives.values())
-        if not channel.watchers and not is_live and channel.jobs.empty():
+        if not channel.watchers and not is_live and not channel.jobs:
             del self._channels[conversation_id]
 
     def sync(self, conversation_id: str, watcher: Watcher) -> None:
@@ -156,7 +162,10 @@ class Hub:
         """Nothing is stored here."""
 
     async def close(self) -> None:
-        """End the senders."""
+        """End the senders and what the watchers hold."""
+        for channel in self._channels.values():
+            for watcher in channel.watchers:
+                watcher.end()
         tasks = [channel.task for channel in self._channels.values() if channel.task is not None]
         for task in tasks:
             task.cancel()
@@ -205,7 +214,7 @@ class Hub:
 
         if not channel.watchers:
             channel.seq += 1
-        elif channel.holding:
+        elif channel.jobs or channel.is_holding:
             self._put(channel, job)
         else:
             self._send(channel, message)
@@ -217,7 +226,7 @@ class Hub:
             self._put(
                 channel,
                 lambda: self._send_fragments(channel, self._render(event, snapshot)),
-                holds_text=not isinstance(event, _BESIDE_TEXT),
+                is_beside=isinstance(event, _BESIDE_TEXT),
             )
         else:
             channel.seq += 1
@@ -238,22 +247,22 @@ class Hub:
     def _channel(self, conversation_id: str) -> _Channel:
         return self._channels.setdefault(conversation_id, _Channel())
 
-    def _put(self, channel: _Channel, job: Job, *, holds_text: bool = True) -> None:
-        channel.jobs.put_nowait((job, holds_text))
-        channel.holding += holds_text
+    def _put(self, channel: _Channel, job: Job, *, is_beside: bool = False) -> None:
+        (channel.beside if is_beside else channel.jobs).append(job)
         if channel.task is None or channel.task.done():
             channel.task = asyncio.create_task(self._work(channel))
 
     async def _work(self, channel: _Channel) -> None:
         """Do the jobs of a conversation one after the other, until none is left."""
-        while not channel.jobs.empty():
-            job, holds_text = channel.jobs.get_nowait()
+        while channel.jobs or channel.beside:
+            channel.is_holding = bool(channel.jobs)
+            job = (channel.jobs or channel.beside).popleft()
             try:
                 await job()
             except Exception:  # an observer must never hurt a run, and the next job may be well
                 logger.exception("a page could not be updated")
             finally:
-                channel.holding -= holds_text
+                channel.is_holding = False
 
 
 def _encode(message: JsonObject) -> str:

@@ -28,6 +28,9 @@ class Tab:
         self.got.append(json.loads(text))
         self.arrived.set()
 
+    def end(self) -> None:
+        self.arrived.set()
+
     async def wait_for(self, count: int) -> None:
         async with asyncio.timeout(5):
             while len(self.got) < count:
