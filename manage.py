@@ -10,6 +10,9 @@ import sys
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
+STOPPED = 130
+"""Exit code after SIGINT, as shells have it."""
+
 
 def main() -> None:
     """Run the command that was asked for; nonsense in the settings is one line and exit code 1."""
@@ -18,7 +21,10 @@ def main() -> None:
         importlib.import_module(os.environ["DJANGO_SETTINGS_MODULE"])
     except ImproperlyConfigured as error:
         sys.exit(f"manage.py: {error}")
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:
+        sys.exit(STOPPED)
 
 
 if __name__ == "__main__":

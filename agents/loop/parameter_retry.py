@@ -104,7 +104,7 @@ async def _add_notice(run: RunState, results: Sequence[ToolResult], attempt: int
     failed = [
         (run.call_ids[result.call.key], result)
         for result in results
-        if result.is_failure and result.is_correctable
+        if result.is_failure and result.is_correctable and result.call.name.strip()
     ]
     notice = correction_notice(failed)
     run.messages.append(Message(role=Role.SYSTEM, content=notice, is_notice=True))

@@ -51,7 +51,7 @@ def correction_notice(failed: Sequence[tuple[str, ToolResult]]) -> str:
     return "\n".join(
         [
             "Some tool calls failed because of their arguments:",
-            *lines,
+            *(lines or ["- a call without the name of a tool"]),
             "The other calls of that message are done and their results are kept.",
             "Send again only the failed calls, with corrected arguments that fit the schema "
             "of the tool. If you cannot correct them, answer in text.",

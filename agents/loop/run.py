@@ -26,7 +26,7 @@ from agents.loop.model_request import ask_model
 from agents.loop.parameter_retry import run_first_turn
 from agents.loop.request import Outside, RunOutcome, RunRequest
 from agents.loop.state import RunState
-from agents.loop.turns import enters_loop, first_answer, run_loop_turn
+from agents.loop.turns import enters_loop, first_answer, out_of_time, run_loop_turn
 
 
 async def run_loop(
@@ -56,7 +56,7 @@ async def _outcome(run: RunState) -> RunOutcome:
     except (GaveUp, Failed) as ending:
         cause = ending
     except TimeoutError:
-        cause = GaveUp("time")
+        cause = await out_of_time(run)
     except ModelError as error:
         kind = GaveUp if run.results else Failed
         cause = kind("provider_error", error=error.message, hint=error.hint, detail=error.detail)

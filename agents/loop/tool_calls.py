@@ -70,9 +70,9 @@ def prepare_call(
     run: RunState, call: ToolCall, *, is_truncated: bool = False, kept: KeptResults | None = None
 ) -> PreparedCall | ToolResult:
     """The call ready to run, or at once its result: unknown, not allowed, invalid, kept."""
-    if is_truncated:
-        return _refused(run, call, Outcome.INVALID_ARGUMENTS, TRUNCATED_TEXT)
     tool = run.catalog.offered.get(call.name)
+    if is_truncated:
+        return _refused(run, call, Outcome.INVALID_ARGUMENTS, TRUNCATED_TEXT, tool)
     if tool is None:
         refusal = run.catalog.refusal(call.name)
         refused = _refused(run, call, refusal.outcome, refusal.text)

@@ -88,6 +88,14 @@ async def close_turn(
         raise GaveUp(reason)
 
 
+async def out_of_time(run: RunState) -> GaveUp:
+    """Tell that the run's time limit acted; the ending that follows."""
+    detail = _limit_detail(run, "time")
+    turn = run.open_turn if run.open_turn is not None else run.turns
+    await run.emit(LimitReached, turn=turn, option=LIMIT_OF_REASON["time"], detail=detail)
+    return GaveUp("time")
+
+
 def _limit_detail(run: RunState, reason: str) -> str:
     limits = run.limits
     return {

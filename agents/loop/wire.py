@@ -177,15 +177,20 @@ def wire_arguments(arguments: str | JsonObject) -> str:
     """
     if isinstance(arguments, str):
         try:
-            if isinstance(json.loads(arguments), dict):
-                return arguments
-        except (ValueError, RecursionError):
-            pass
-        try:
-            arguments = parse_arguments(arguments)
+            parsed = parse_arguments(arguments)
         except ArgumentsProblem:
             return "{}"
+        if _is_strict_object(arguments):
+            return arguments
+        arguments = parsed
     return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+def _is_strict_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _content(message: Message, rules: WireRules) -> JsonValue:

@@ -6,7 +6,6 @@ them. The run table is the queue: claiming is one conditional UPDATE that counts
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -29,6 +28,11 @@ from agents.models import (
 )
 from agents.runs.statements import fetch_row, insert_row, update_rows
 
+
+class RunLost(Exception):
+    """Raised when a worker stores something for a run that is not its own any more."""
+
+
 LEASE = timedelta(seconds=30)
 """How long a run is held without a sign of life of its worker."""
 
@@ -43,8 +47,11 @@ def start_conversation(user: AbstractBaseUser, assistant: Assistant) -> Conversa
 
 
 @transaction.atomic
-def submit_message(conversation: Conversation, content: JsonValue) -> Run:
-    """Store a user message and queue its run; it joins the conversation when the run is claimed."""
+def submit_message(conversation: Conversation, content: JsonValue, owner: str = "") -> Run:
+    """Store a user message and queue its run; it joins the conversation when the run is claimed.
+
+    With an ``owner`` that process alone will take it, as long as it holds the lease.
+    """
     message = Message(
         conversation=conversation, role=MessageRole.USER, content=content, is_waiting=True
     )
@@ -55,6 +62,8 @@ def submit_message(conversation: Conversation, content: JsonValue) -> Run:
         user_id=conversation.user_id,
         message=message,
         trace_id=new_id(),
+        lease_owner=owner,
+        lease_until=timezone.now() + LEASE if owner else None,
     )
     insert_row(run)
     return run
@@ -77,9 +86,10 @@ def claim_run(run_id: str, owner: str) -> bool:
 
 
 def renew_lease(run_id: str, owner: str) -> bool:
-    """Hold a run longer; ``False`` where it is not this owner's any more."""
+    """Hold a run, queued or running, longer; ``False`` where it is not this owner's any more."""
     until = timezone.now() + LEASE
-    runs = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING, lease_owner=owner)
+    statuses = [RunStatus.QUEUED, RunStatus.RUNNING]
+    runs = Run.objects.filter(pk=run_id, status__in=statuses, lease_owner=owner)
     return runs.update(lease_until=until) == 1
 
 
@@ -126,15 +136,28 @@ def finish_run(event: RunFinished, answer_id: str | None) -> None:
     )
 
 
-@transaction.atomic
-def interrupt_run(run_id: str, error: str, results: Mapping[str, str] | None = None) -> str | None:
-    """End a run that its worker lost, children included, with the fixed text; ``None`` if it had
-    ended.
+def keep_run(run_id: str, owner: str) -> None:
+    """Hold a running run longer. Raises ``RunLost`` where it is not this owner's any more.
 
-    Returns the answer's text.
+    Belongs into the transaction of whatever a worker stores: what it stores is the run's only then.
     """
-    run = Run.objects.select_related("conversation", "message").get(pk=run_id)
-    open_runs = Run.objects.filter(Q(pk=run_id) | Q(parent_run=run_id), status=RunStatus.RUNNING)
+    held = {"id": run_id, "status": RunStatus.RUNNING, "lease_owner": owner}
+    if update_rows(Run, held, {"lease_until": timezone.now() + LEASE}) != 1:
+        raise RunLost(f"the run {run_id} was taken from its worker")
+
+
+@transaction.atomic
+def interrupt_run(run_id: str, error: str) -> str | None:
+    """End a run that its worker lost, children included, with the fixed text.
+
+    Returns the answer's text, ``None`` where the run had ended already.
+    """
+    run = Run.objects.select_related("message").get(pk=run_id)
+    if run.status == RunStatus.QUEUED:
+        _attach_message(run)
+    open_runs = Run.objects.filter(
+        trace_id=run.trace_id, status__in=[RunStatus.QUEUED, RunStatus.RUNNING]
+    )
     ended = open_runs.update(
         status=RunStatus.INTERRUPTED,
         stop_reason="worker_lost",
@@ -149,7 +172,7 @@ def interrupt_run(run_id: str, error: str, results: Mapping[str, str] | None = N
     text = fixed_answer("worker_lost", [], language=language_of(question))
     answer = Message.objects.create(
         conversation_id=run.conversation_id,
-        parent_id=run.conversation.leaf_id,
+        parent_id=fetch_row(Conversation, id=run.conversation_id).leaf_id,
         run=run,
         role=MessageRole.ASSISTANT,
         content=text,
@@ -161,14 +184,17 @@ def interrupt_run(run_id: str, error: str, results: Mapping[str, str] | None = N
 
 
 def interrupt_lost_runs(conversation_id: str = "", now: datetime | None = None) -> int:
-    """End the runs (of one conversation, or all) whose lease ran out; how many there were."""
-    lost = Run.objects.filter(
-        status=RunStatus.RUNNING,
-        parent_run__isnull=True,
-        lease_until__lt=now or timezone.now(),
-    ).values_list("pk", flat=True)
+    """End the runs whose lease ran out; how many there were.
+
+    Without a ``conversation_id`` those that were running, in all conversations: a queued run whose
+    process died is taken by a supervisor. With one also those that its process left in the queue.
+    """
+    statuses = [RunStatus.RUNNING]
+    lost = Run.objects.filter(parent_run__isnull=True, lease_until__lt=now or timezone.now())
     if conversation_id:
         lost = lost.filter(conversation_id=conversation_id)
+        statuses.append(RunStatus.QUEUED)
+    lost = lost.filter(status__in=statuses).order_by("created_at").values_list("pk", flat=True)
     count = 0
     for run_id in list(lost):
         count += interrupt_run(run_id, "The process that worked on this run ended.") is not None
@@ -176,11 +202,12 @@ def interrupt_lost_runs(conversation_id: str = "", now: datetime | None = None) 
 
 
 def claimable_runs(limit: int) -> list[str]:
-    """The ids of the oldest queued runs of conversations where none is running."""
+    """The ids of the oldest queued runs that no process holds and whose conversations are idle."""
     running = Run.objects.filter(
         conversation=OuterRef("conversation"), status=RunStatus.RUNNING, parent_run__isnull=True
     )
-    queued = Run.objects.filter(~Exists(running), status=RunStatus.QUEUED)
+    is_free = Q(lease_until__isnull=True) | Q(lease_until__lt=timezone.now())
+    queued = Run.objects.filter(is_free, ~Exists(running), status=RunStatus.QUEUED)
     return list(queued.order_by("created_at").values_list("pk", flat=True)[:limit])
 
 

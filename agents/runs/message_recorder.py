@@ -31,9 +31,15 @@ from agents.runs.statements import insert_row, update_rows
 
 
 class MessageRecorder:
-    """Writes the messages of one root run and its children to one conversation, in order."""
+    """Writes the messages of one root run and its children to one conversation, in order.
 
-    def __init__(self, conversation_id: str, leaf_id: str | None) -> None:
+    ``owner`` holds the run's lease; each write renews it. Raises ``RunLost`` where the run was
+    taken from this worker: nothing is written then.
+    """
+
+    def __init__(self, run_id: str, owner: str, conversation_id: str, leaf_id: str | None) -> None:
+        self._run_id = run_id
+        self._owner = owner
         self._conversation_id = conversation_id
         self._leaf_id = leaf_id
         self._last_call_message: dict[str, str] = {}
@@ -74,6 +80,7 @@ class MessageRecorder:
 
     def _write(self, row: Message, attachments: tuple[Attachment, ...]) -> None:
         with transaction.atomic():
+            lifecycle.keep_run(self._run_id, self._owner)
             insert_row(row)
             for attachment in attachments:
                 attachment.save(force_insert=True)
@@ -82,6 +89,7 @@ class MessageRecorder:
     def _write_end(self, event: RunFinished, answer: AnswerReady | None) -> None:
         """The answer and the run's end in one transaction."""
         with transaction.atomic():
+            lifecycle.keep_run(self._run_id, self._owner)
             answer_id = self._last_answer_id
             if answer is not None and answer.is_stored:
                 answer_id = self._last_call_message.get(event.run)

@@ -48,6 +48,10 @@ class RunEvents:
         """Tell everybody. Raises what the required sink raises."""
         if not isinstance(event, ModelDeltaReceived):
             await self._required(event)
+        await self.tell_observers(event)
+
+    async def tell_observers(self, event: Event) -> None:
+        """Tell the observers alone."""
         for observer in self._observers:
             try:
                 await observer.handle(event)

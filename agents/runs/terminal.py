@@ -9,6 +9,7 @@ import asyncio
 import importlib
 import json
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -33,6 +34,12 @@ from agents.runs.worker import execute_run, finish_first
 
 CLAIM_PAUSE_SECONDS = 0.2
 """How often a run that waits for another one of its conversation tries to start."""
+
+TRIES_BEFORE_WORD = 5
+"""After how many tries a run that waits says so on standard error."""
+
+TRIES_BETWEEN_RENEWALS = 25
+"""How often a run that waits renews its place in the queue."""
 
 Write = Callable[[str], None]
 
@@ -144,11 +151,10 @@ async def _run_message(
     resources: RunResources,
     observer: JsonLines | PlainLines,
 ) -> RunOutcome:
-    run = await finish_first(sync_to_async(lifecycle.submit_message)(conversation, message))
+    submit = sync_to_async(lifecycle.submit_message)
+    run = await finish_first(submit(conversation, message, resources.owner))
     try:
-        while not await finish_first(sync_to_async(lifecycle.claim_run)(run.pk, resources.owner)):
-            await sync_to_async(lifecycle.interrupt_lost_runs)(conversation.pk)
-            await asyncio.sleep(CLAIM_PAUSE_SECONDS)
+        await _claim(run.pk, conversation.pk, resources.owner)
     except asyncio.CancelledError:
         await sync_to_async(lifecycle.cancel_queued_run)(run.pk)
         raise
@@ -158,6 +164,19 @@ async def _run_message(
     if isinstance(observer, PlainLines):
         observer.write(outcome.answer)
     return outcome
+
+
+async def _claim(run_id: str, conversation_id: str, owner: str) -> None:
+    """Take the run as soon as its conversation is free; says so where that takes long."""
+    tries = 0
+    while not await finish_first(sync_to_async(lifecycle.claim_run)(run_id, owner)):
+        if tries == TRIES_BEFORE_WORD:
+            sys.stderr.write("Waiting: another run of this conversation is not finished.\n")
+        if tries % TRIES_BETWEEN_RENEWALS == 0:
+            await sync_to_async(lifecycle.renew_lease)(run_id, owner)
+        await sync_to_async(lifecycle.interrupt_lost_runs)(conversation_id)
+        await asyncio.sleep(CLAIM_PAUSE_SECONDS)
+        tries += 1
 
 
 async def _ignore(event: Event) -> None:

@@ -28,6 +28,8 @@ RENEW_SECONDS = 10.0
 
 Result = TypeVar("Result")
 
+LOST_TEXT = "This run was taken from its process, which had been silent for too long."
+
 logger = logging.getLogger(__name__)
 
 
@@ -61,18 +63,30 @@ async def execute_run(
     Raises ``CancelledError`` when the task is cancelled: the run is stored as cancelled then.
     """
     plan = await finish_first(sync_to_async(_open_plan)(run_id))
-    recorder = MessageRecorder(plan.run.conversation_id, plan.leaf_id)
+    recorder = MessageRecorder(run_id, resources.owner, plan.run.conversation_id, plan.leaf_id)
     events = RunEvents(recorder.handle, [*resources.observers, *observers])
     outside = RunOutside(plan, resources=resources, approver=approver, emit=events)
-    lease = asyncio.create_task(_hold_lease(run_id, resources.owner))
+    lease = asyncio.create_task(_hold_lease(run_id, resources.owner, asyncio.current_task()))
     try:
         return await run_loop(build_request(plan, plan.run), outside=outside, emit=events)
+    except lifecycle.RunLost:
+        _forget_cancel(lease)
+        logger.warning("Run %s was taken from this process: it was silent for too long", run_id)
+        return await _end_broken(run_id, LOST_TEXT, events)
     except Exception as error:  # a bug or a failing database: the run must still end
         logger.exception("Run %s broke", run_id)
-        return await _end_broken(run_id, error, events)
+        what = f"An unexpected error ended this run: {type(error).__name__}. See the log."
+        return await _end_broken(run_id, what, events)
     finally:
         lease.cancel()
         await asyncio.gather(lease, return_exceptions=True)
+
+
+def _forget_cancel(lease: asyncio.Task[None]) -> None:
+    """Where the lease's end cancelled this task, that was not a stop by a person."""
+    own = asyncio.current_task()
+    if lease.done() and own is not None:
+        own.uncancel()
 
 
 def _open_plan(run_id: str) -> RunPlan:
@@ -81,17 +95,18 @@ def _open_plan(run_id: str) -> RunPlan:
     return plan
 
 
-async def _hold_lease(run_id: str, owner: str) -> None:
+async def _hold_lease(run_id: str, owner: str, work: asyncio.Task[Any] | None) -> None:
+    """Renew the lease as long as it is ours; work on a run that is not ours any more is ended."""
     while True:
         await asyncio.sleep(RENEW_SECONDS)
-        await sync_to_async(lifecycle.renew_lease)(run_id, owner)
+        if not await sync_to_async(lifecycle.renew_lease)(run_id, owner):
+            break
+    if work is not None:
+        work.cancel()
 
 
-async def _end_broken(run_id: str, error: Exception, events: RunEvents) -> RunOutcome:
-    """End a run that broke inside, visibly: status interrupted, level 3."""
-    what = (
-        f"An unexpected error ended this run: {type(error).__name__}. The details are in the log."
-    )
+async def _end_broken(run_id: str, what: str, events: RunEvents) -> RunOutcome:
+    """End a run that broke inside, or was lost, visibly: status interrupted, level 3."""
     text = await sync_to_async(lifecycle.interrupt_run)(run_id, what)
     outcome = RunOutcome(
         status="interrupted",
@@ -100,7 +115,7 @@ async def _end_broken(run_id: str, error: Exception, events: RunEvents) -> RunOu
         answer=text or "",
         error=what,
     )
-    await events(
+    await events.tell_observers(
         RunFinished(
             run=run_id,
             at_ns=SystemClock().now_ns(),

@@ -29,7 +29,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The arguments of ``docs/tool-loop.md``."""
+        """The arguments of ``docs/commands.md``."""
         parser.add_argument("assistant", help="the assistant's id")
         parser.add_argument(
             "--message", action="append", required=True, help="a user message; may be repeated"
