@@ -228,13 +228,30 @@ def remove_queued_run(run_id: str, conversation_id: str) -> str | None:
 
 @transaction.atomic
 def cancel_queued_run(run_id: str) -> bool:
-    """Stop a run that has not begun; its message joins the conversation, unanswered."""
+    """Stop a run that has not begun; its message joins the conversation, unanswered.
+
+    While another run of the conversation is going on it stays apart: that one writes at the end.
+    """
     stopped = Run.objects.filter(pk=run_id, status=RunStatus.QUEUED).update(
         status=RunStatus.CANCELLED, stop_reason="cancelled", finished_at=timezone.now()
     )
     if stopped:
-        _attach_message(fetch_row(Run, id=run_id))
+        run = fetch_row(Run, id=run_id)
+        others = Run.objects.filter(conversation_id=run.conversation_id, status=RunStatus.RUNNING)
+        if not others.exists():
+            _attach_message(run)
     return bool(stopped)
+
+
+def append_leaf(conversation_id: str, leaf_id: str | None, message_id: str) -> None:
+    """Let the conversation end with this message instead of ``leaf_id``.
+
+    Raises ``RunLost`` where it ends otherwise: somebody ended the run that writes here. So one
+    statement both moves the end and tells a worker that its run is not its own any more.
+    """
+    values = {"leaf_id": message_id, "updated_at": timezone.now()}
+    if update_rows(Conversation, {"id": conversation_id, "leaf_id": leaf_id}, values) != 1:
+        raise RunLost(f"the conversation {conversation_id} went on without this worker")
 
 
 def move_leaf(conversation_id: str, message_id: str) -> None:

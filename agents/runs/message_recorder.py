@@ -33,7 +33,7 @@ from agents.runs.statements import insert_row, update_rows
 class MessageRecorder:
     """Writes the messages of one root run and its children to one conversation, in order.
 
-    ``owner`` holds the run's lease; each write renews it. Raises ``RunLost`` where the run was
+    ``owner`` holds the run's lease. Raises ``RunLost`` where the run was
     taken from this worker: nothing is written then.
     """
 
@@ -80,11 +80,10 @@ class MessageRecorder:
 
     def _write(self, row: Message, attachments: tuple[Attachment, ...]) -> None:
         with transaction.atomic():
-            lifecycle.keep_run(self._run_id, self._owner)
             insert_row(row)
             for attachment in attachments:
                 attachment.save(force_insert=True)
-            lifecycle.move_leaf(self._conversation_id, row.pk)
+            lifecycle.append_leaf(self._conversation_id, self._leaf_id, row.pk)
 
     def _write_end(self, event: RunFinished, answer: AnswerReady | None) -> None:
         """The answer and the run's end in one transaction."""
@@ -99,7 +98,7 @@ class MessageRecorder:
                 row.details = {"source": answer.source, "finish_reason": answer.finish_reason}
                 row.parent_id = self._leaf_id
                 insert_row(row)
-                lifecycle.move_leaf(self._conversation_id, row.pk)
+                lifecycle.append_leaf(self._conversation_id, self._leaf_id, row.pk)
                 self._leaf_id = answer_id = row.pk
             lifecycle.finish_run(event, answer_id)
         self._last_answer_id = answer_id
