@@ -1,7 +1,7 @@
 """The required sink: stores a run's messages as they come into being.
 
 Place in the house: ``agents.runs``. The assistant message with its calls is committed before the
-first call is sent, each result when it is there, the answer together with the run's end. If storing
+first call is sent, each result as it comes, the answer together with the run's end. If storing
 fails, the run fails.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+from collections.abc import Coroutine
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
@@ -44,27 +46,45 @@ class MessageRecorder:
         self._leaf_id = leaf_id
         self._last_call_message: dict[str, str] = {}
         self._answers: dict[str, AnswerReady] = {}
-        self._answer_ids: dict[str, str | None] = {}
         self._last_answer_id: str | None = None
         self._lock = asyncio.Lock()
+        self._writes: list[asyncio.Task[None]] = []
         self._write_behind = sync_to_async(self._write)
         self._end_behind = sync_to_async(self._write_end)
 
     async def handle(self, event: Event) -> None:
-        """Store what the event brings; returns when it is committed."""
+        """Store what the event brings.
+
+        Returns when it is committed; a result's commit goes on beside the next request, and is
+        waited for before anything else is stored. A stop in the middle breaks off no write.
+        """
         match event:
             case ModelAnswered(message=message) if message.tool_calls:
-                await self._store(self._assistant_row(event, message, turn=str(event.turn)))
+                self._start(self._store(self._assistant_row(event, message, str(event.turn))))
             case ModelCancelled(partial=partial) if partial.strip():
                 message = LoopMessage(role=Role.ASSISTANT, content=partial)
-                row = self._assistant_row(event, message, turn=str(event.turn), is_aborted=True)
-                await self._store(row)
+                row = self._assistant_row(event, message, str(event.turn), is_aborted=True)
+                self._start(self._store(row))
             case ToolCallFinished():
-                await self._store(*self._result_rows(event))
+                self._start(self._store(*self._result_rows(event)))
+                return
             case AnswerReady():
                 self._answers[event.run] = event
             case RunFinished():
-                await self._finish(event)
+                self._start(self._finish(event))
+        await self._settle()
+
+    def _start(self, write: Coroutine[Any, Any, None]) -> None:
+        self._writes.append(asyncio.create_task(write))
+
+    async def _settle(self) -> None:
+        """Wait until all is written. Raises what a write raised."""
+        if not self._writes:
+            return
+        await asyncio.wait(self._writes)
+        written, self._writes = self._writes, []
+        for task in written:
+            task.result()
 
     async def _store(self, row: Message, attachments: tuple[Attachment, ...] = ()) -> None:
         async with self._lock:
@@ -107,8 +127,8 @@ class MessageRecorder:
         self,
         event: Event,
         message: LoopMessage,
-        *,
         turn: str = "",
+        *,
         level: int | None = None,
         is_aborted: bool = False,
     ) -> Message:
