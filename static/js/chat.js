@@ -1,6 +1,8 @@
 // The page of a conversation: what the socket brings, and what the reader does.
 
 import { Composer } from "./composer.js";
+import { isComposing } from "./enter.js";
+import { startFirst } from "./first.js";
 import { newOutput, startFollowing, toEnd } from "./follow.js";
 import { applyFragment, replaceChildren } from "./fragments.js";
 import { startSide } from "./side.js";
@@ -134,7 +136,7 @@ function onClick(event) {
 }
 
 function onKey(event) {
-  if (event.isComposing || event.keyCode === 229 || event.defaultPrevented) return;
+  if (isComposing(event) || event.defaultPrevented) return;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const isTyping = event.target.matches?.("input, textarea");
   if (event.key === "Escape") escape(event.target);
@@ -178,4 +180,6 @@ function start() {
 }
 
 startSide();
+const form = document.getElementById("composer");
 if (conversation) start();
+else if (form) startFirst(form);

@@ -1,5 +1,6 @@
 // The box to write in: sends, queues, keeps a draft, recalls the last message.
 
+import { isComposing, sendOnEnter } from "./enter.js";
 import { keep, kept } from "./storage.js";
 
 export class Composer {
@@ -19,16 +20,11 @@ export class Composer {
     });
     this.box.addEventListener("input", () => keep(this.draftKey, this.box.value));
     this.box.addEventListener("keydown", (event) => this.onKey(event));
+    sendOnEnter(this.box, () => this.send(this.box.value));
   }
 
   onKey(event) {
-    // 229 is what input methods report while they compose; Safari says so after isComposing ended.
-    if (event.isComposing || event.keyCode === 229) return;
-    if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey) {
-      event.preventDefault();
-      this.send(this.box.value);
-    }
-    if (event.key === "ArrowUp" && !this.box.value) this.recall(event);
+    if (event.key === "ArrowUp" && !this.box.value && !isComposing(event)) this.recall(event);
   }
 
   recall(event) {

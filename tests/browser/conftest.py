@@ -1,8 +1,11 @@
 """A running application and a real browser.
 
-``site`` serves the demo with Daphne on a free port, with a database and a password of its own;
-``page`` is a logged-in tab. Where Chromium is missing these tests are not collected, and the end of
-the test run says so.
+``site`` serves the demo with Daphne on a free port, with a database of its own; ``page`` is a
+logged-in tab, ``tabs`` makes more of them. Where Chromium is missing these tests are not collected,
+and the end of the test run says so.
+
+The fixtures live as long as this package: Playwright keeps an event loop running in the thread, and
+tests that come after would not get one of their own.
 """
 
 from __future__ import annotations
@@ -13,13 +16,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
 
 from tests.running import wait_until
 
@@ -51,7 +55,7 @@ class Site:
     pid: int
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The demo, served; ended in order at the end."""
     folder = tmp_path_factory.mktemp("site")
@@ -95,7 +99,7 @@ def served(folder: Path, **environment: str) -> Iterator[Site]:
             process.stdout.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Chromium without a window."""
     with sync_playwright() as playwright:
@@ -104,19 +108,51 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
-@pytest.fixture
-def page(site: Site, browser: Browser) -> Iterator[Page]:
-    """A tab of the operator, logged in, in English; errors of the page fail the test."""
-    context = browser.new_context(locale="en-US", viewport={"width": 1360, "height": 900})
-    context.set_default_timeout(15_000)
-    tab = context.new_page()
-    faults: list[str] = []
-    tab.on("pageerror", lambda error: faults.append(str(error)))
-    tab.on("console", lambda note: faults.append(note.text) if note.type == "error" else None)
-    log_in(tab, site)
-    yield tab
+@pytest.fixture(scope="package")
+def operator(site: Site, browser: Browser) -> StorageState:
+    """The cookies of the operator, logged in once."""
+    context = browser.new_context()
+    log_in(context.new_page(), site)
+    state = context.storage_state()
     context.close()
+    return state
+
+
+OpenTab = Callable[..., Page]
+
+
+@pytest.fixture
+def tabs(browser: Browser, operator: StorageState) -> Iterator[OpenTab]:
+    """Opens tabs in contexts of their own, logged in as the operator unless told otherwise.
+
+    ``tabs(url, **options of new_context)``. Errors on a console or in a page fail the test, but for
+    those a test names in ``page.expected``.
+    """
+    contexts: list[BrowserContext] = []
+    faults: list[str] = []
+
+    def open_tab(url: str, **options: Any) -> Page:
+        settings = {"locale": "en-US", "viewport": {"width": 1360, "height": 900}, **options}
+        settings.setdefault("storage_state", operator)
+        context = browser.new_context(**settings)
+        contexts.append(context)
+        context.set_default_timeout(15_000)
+        context.on("weberror", lambda found: faults.append(str(found.error)))
+        context.on("console", lambda note: note.type == "error" and faults.append(note.text))
+        tab = context.new_page()
+        tab.goto(url)
+        return tab
+
+    yield open_tab
+    for context in contexts:
+        context.close()
     assert faults == []
+
+
+@pytest.fixture
+def page(site: Site, tabs: OpenTab) -> Page:
+    """A tab of the operator on the page of a new conversation."""
+    return tabs(f"{site.url}c/new/")
 
 
 def log_in(tab: Page, site: Site, name: str = "operator", password: str = "") -> None:
@@ -124,7 +160,7 @@ def log_in(tab: Page, site: Site, name: str = "operator", password: str = "") ->
     tab.goto(site.url)
     tab.fill("input[name=username]", name)
     tab.fill("input[name=password]", password or site.password)
-    tab.click("form button[type=submit]")
+    tab.press("input[name=password]", "Enter")
     tab.wait_for_selector("#say")
 
 

@@ -1,0 +1,51 @@
+"""What a person does and sees on the chat page, in words."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.running import wait_until
+
+RUN_SECONDS = 20.0
+
+
+def say(page: Page, text: str) -> None:
+    """Type a message and press Enter; returns when a conversation shows it."""
+    page.fill("#say", text)
+    page.press("#say", "Enter")
+    expect(page.locator(".msg.user .bub").last).to_have_text(text)
+
+
+def start(page: Page, text: str) -> None:
+    """Click the starter prompt that sends this text."""
+    page.locator(f'[data-starter][value="{text}"]').click()
+    expect(page.locator(".msg.user .bub")).to_have_text(text)
+
+
+def wait_for_end(page: Page, runs: int = 1) -> None:
+    """Wait until so many runs are shown and the last of them has ended."""
+    expect(page.locator(".msg.run")).to_have_count(runs, timeout=RUN_SECONDS * 1000)
+    last = page.locator(".msg.run").last
+    expect(last).not_to_have_class("msg run live", timeout=RUN_SECONDS * 1000)
+    expect(page.locator("#status")).to_be_hidden()
+
+
+def wait_for_socket(page: Page) -> None:
+    """Wait until the page follows the conversation."""
+    wait_until(lambda: page.evaluate("document.body.dataset.following") == "1")
+
+
+def states(page: Page) -> list[str]:
+    """The state of every card, in order."""
+    cards = page.locator("#log [data-state]")
+    return [str(card.get_attribute("data-state")) for card in cards.all()]
+
+
+def last_answer(page: Page) -> Locator:
+    """The last run's last text."""
+    return page.locator(".msg.run").last.locator(".prose").last
+
+
+def text_of(page: Page) -> str:
+    """Everything in the log as a person reads it."""
+    return page.locator("#log").inner_text()
