@@ -24,10 +24,12 @@ from agents.loop.events import (
     ModelRequestStarted,
     RunFinished,
     RunStarted,
+    ToolCallFinished,
     TurnFinished,
 )
 from agents.loop.messages import JsonObject
 from agents.runs.live import LiveRun
+from agents.runs.message_recorder import GATHER_SECONDS as RESULTS_GATHER_SECONDS
 
 GATHER_SECONDS = 0.04
 """Deltas are gathered this long; the first one of an answer is sent at once."""
@@ -225,11 +227,17 @@ class Hub:
             snapshot = live.snapshot()
             self._put(
                 channel,
-                lambda: self._send_fragments(channel, self._render(event, snapshot)),
+                lambda: self._send_fragments(channel, self._render_event(event, snapshot)),
                 is_beside=isinstance(event, _BESIDE_TEXT),
             )
         else:
             channel.seq += 1
+
+    async def _render_event(self, event: Event, live: LiveRun) -> list[JsonObject]:
+        if isinstance(event, ToolCallFinished):
+            # Its card is rendered from its row, which is committed within this time.
+            await asyncio.sleep(2 * RESULTS_GATHER_SECONDS)
+        return await self._render(event, live)
 
     async def _send_fragments(
         self, channel: _Channel, fragments: Awaitable[list[JsonObject]]

@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import Coroutine
-from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
@@ -31,6 +29,11 @@ from agents.models import Attachment, Message, MessageRole
 from agents.runs import lifecycle
 from agents.runs.statements import insert_row, update_rows
 
+GATHER_SECONDS = 0.005
+"""Results that come within this time are committed together."""
+
+Rows = list[tuple[Message, tuple[Attachment, ...]]]
+
 
 class MessageRecorder:
     """Writes the messages of one root run and its children to one conversation, in order.
@@ -49,33 +52,53 @@ class MessageRecorder:
         self._last_answer_id: str | None = None
         self._lock = asyncio.Lock()
         self._writes: list[asyncio.Task[None]] = []
+        self._waiting: Rows = []
+        self._timer: asyncio.TimerHandle | None = None
         self._write_behind = sync_to_async(self._write)
-        self._end_behind = sync_to_async(self._write_end)
 
     async def handle(self, event: Event) -> None:
         """Store what the event brings.
 
-        Returns when it is committed; a result's commit goes on beside the next request, and is
-        waited for before anything else is stored. A stop in the middle breaks off no write.
+        Returns when it is committed. Results are gathered for ``GATHER_SECONDS`` and committed
+        together, beside the next request and before anything else is stored. A stop in the middle
+        breaks off no write.
         """
         match event:
             case ModelAnswered(message=message) if message.tool_calls:
-                self._start(self._store(self._assistant_row(event, message, str(event.turn))))
+                self._add(self._assistant_row(event, message, str(event.turn)))
+                self._write_now()
             case ModelCancelled(partial=partial) if partial.strip():
                 message = LoopMessage(role=Role.ASSISTANT, content=partial)
-                row = self._assistant_row(event, message, str(event.turn), is_aborted=True)
-                self._start(self._store(row))
+                self._add(self._assistant_row(event, message, str(event.turn), is_aborted=True))
+                self._write_now()
             case ToolCallFinished():
-                self._start(self._store(*self._result_rows(event)))
+                self._add(*self._result_rows(event))
+                self._write_soon()
                 return
             case AnswerReady():
                 self._answers[event.run] = event
             case RunFinished():
-                self._start(self._finish(event))
+                self._write_now(event)
         await self._settle()
 
-    def _start(self, write: Coroutine[Any, Any, None]) -> None:
-        self._writes.append(asyncio.create_task(write))
+    def _add(self, row: Message, attachments: tuple[Attachment, ...] = ()) -> None:
+        self._waiting.append((row, attachments))
+        if row.tool_calls and row.run_id is not None:
+            self._last_call_message[row.run_id] = row.pk
+
+    def _write_soon(self) -> None:
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(GATHER_SECONDS, self._write_now)
+
+    def _write_now(self, end: RunFinished | None = None) -> None:
+        """Begin to write all that waits, and a run's end with it."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        rows, self._waiting = self._waiting, []
+        if rows or end is not None:
+            self._writes.append(asyncio.create_task(self._write_in_turn(rows, end)))
 
     async def _settle(self) -> None:
         """Wait until all is written. Raises what a write raised."""
@@ -86,42 +109,44 @@ class MessageRecorder:
         for task in written:
             task.result()
 
-    async def _store(self, row: Message, attachments: tuple[Attachment, ...] = ()) -> None:
+    async def _write_in_turn(self, rows: Rows, end: RunFinished | None) -> None:
         async with self._lock:
-            row.parent_id = self._leaf_id
-            await self._write_behind(row, attachments)
-            self._leaf_id = row.pk
-        if row.tool_calls and row.run_id is not None:
-            self._last_call_message[row.run_id] = row.pk
+            await self._write_behind(rows, end)
 
-    async def _finish(self, event: RunFinished) -> None:
-        async with self._lock:
-            await self._end_behind(event, self._answers.pop(event.run, None))
-
-    def _write(self, row: Message, attachments: tuple[Attachment, ...]) -> None:
+    def _write(self, rows: Rows, end: RunFinished | None) -> None:
+        """The rows in order and the run's end, in one transaction."""
         with transaction.atomic():
-            insert_row(row)
-            for attachment in attachments:
-                attachment.save(force_insert=True)
-            lifecycle.append_leaf(self._conversation_id, self._leaf_id, row.pk)
-
-    def _write_end(self, event: RunFinished, answer: AnswerReady | None) -> None:
-        """The answer and the run's end in one transaction."""
-        with transaction.atomic():
-            lifecycle.keep_run(self._run_id, self._owner)
-            answer_id = self._last_answer_id
-            if answer is not None and answer.is_stored:
-                answer_id = self._last_call_message.get(event.run)
-                update_rows(Message, {"id": answer_id}, {"level": answer.level})
-            elif answer is not None:
-                row = self._assistant_row(event, answer.message, level=answer.level)
-                row.details = {"source": answer.source, "finish_reason": answer.finish_reason}
-                row.parent_id = self._leaf_id
+            leaf_id = self._leaf_id
+            for row, attachments in rows:
+                row.parent_id, leaf_id = leaf_id, row.pk
                 insert_row(row)
-                lifecycle.append_leaf(self._conversation_id, self._leaf_id, row.pk)
-                self._leaf_id = answer_id = row.pk
-            lifecycle.finish_run(event, answer_id)
+                for attachment in attachments:
+                    attachment.save(force_insert=True)
+            if rows and leaf_id is not None:
+                lifecycle.append_leaf(self._conversation_id, self._leaf_id, leaf_id)
+            if end is not None:
+                leaf_id = self._write_end(end, self._answers.pop(end.run, None), leaf_id)
+        self._leaf_id = leaf_id
+
+    def _write_end(
+        self, event: RunFinished, answer: AnswerReady | None, leaf_id: str | None
+    ) -> str | None:
+        """The answer and the run's end; the conversation's end after it."""
+        lifecycle.keep_run(self._run_id, self._owner)
+        answer_id = self._last_answer_id
+        if answer is not None and answer.is_stored:
+            answer_id = self._last_call_message.get(event.run)
+            update_rows(Message, {"id": answer_id}, {"level": answer.level})
+        elif answer is not None:
+            row = self._assistant_row(event, answer.message, level=answer.level)
+            row.details = {"source": answer.source, "finish_reason": answer.finish_reason}
+            row.parent_id = leaf_id
+            insert_row(row)
+            lifecycle.append_leaf(self._conversation_id, leaf_id, row.pk)
+            leaf_id = answer_id = row.pk
+        lifecycle.finish_run(event, answer_id)
         self._last_answer_id = answer_id
+        return leaf_id
 
     def _assistant_row(
         self,
