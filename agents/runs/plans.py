@@ -26,6 +26,7 @@ from agents.mcp_client.config import ServerConfig
 from agents.models import (
     Assistant,
     AssistantServer,
+    Attachment,
     Conversation,
     GlobalPrompt,
     OnToolError,
@@ -213,7 +214,7 @@ def _fetch_samples(server: Server) -> list[ToolSample]:
 
 
 def _assistant_config(
-    assistant: Assistant, links: Sequence[object], hooks: Hooks
+    assistant: Assistant, links: Sequence[AssistantServer], hooks: Hooks
 ) -> AssistantConfig:
     global_prompts = tuple(
         Message(role=Role(prompt.role), content=prompt.content)
@@ -239,10 +240,10 @@ def _assistant_config(
     )
 
 
-def _choice(link: object) -> ServerChoice:
-    allowed = link.allowed_tools  # type: ignore[attr-defined]
+def _choice(link: AssistantServer) -> ServerChoice:
+    allowed = link.allowed_tools
     return ServerChoice(
-        server=link.server.server_id,  # type: ignore[attr-defined]
+        server=link.server.server_id,
         allowed_tools=None if allowed is None else frozenset(allowed),
     )
 
@@ -254,7 +255,7 @@ def _limits(assistant: Assistant) -> RunLimits:
     return RunLimits(**{name: getattr(assistant, name) for name in _LIMIT_FIELDS})
 
 
-def snapshot(assistant: Assistant, links: Sequence[object]) -> JsonObject:
+def snapshot(assistant: Assistant, links: Sequence[AssistantServer]) -> JsonObject:
     """What a run used, without secrets: names of variables, never their values."""
     provider = assistant.provider
     fallback_provider = assistant.fallback_provider
@@ -283,9 +284,9 @@ def snapshot(assistant: Assistant, links: Sequence[object]) -> JsonObject:
         "limits": {name: getattr(assistant, name) for name in _LIMIT_FIELDS},
         "servers": [
             {
-                "server_id": link.server.server_id,  # type: ignore[attr-defined]
-                "transport": link.server.transport,  # type: ignore[attr-defined]
-                "allowed_tools": link.allowed_tools,  # type: ignore[attr-defined]
+                "server_id": link.server.server_id,
+                "transport": link.server.transport,
+                "allowed_tools": link.allowed_tools,
             }
             for link in links
         ],
@@ -380,9 +381,9 @@ def _images(row: StoredMessage) -> tuple[Image, ...]:
     return tuple(_image(item) for item in row.attachments.all() if item.kind == "image")
 
 
-def _image(item: object) -> Image:
-    content = bytes(item.content)  # type: ignore[attr-defined]
+def _image(item: Attachment) -> Image:
+    content = bytes(item.content)
     return Image(
         data=base64.b64encode(content).decode(),
-        mime_type=item.mime_type,  # type: ignore[attr-defined]
+        mime_type=item.mime_type,
     )
