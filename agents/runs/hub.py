@@ -223,15 +223,21 @@ class Hub:
 
     def _send_event(self, event: Event, live: LiveRun) -> None:
         channel = self._channel(live.conversation)
-        if channel.watchers:
-            snapshot = live.snapshot()
-            self._put(
-                channel,
-                lambda: self._send_fragments(channel, self._render_event(event, snapshot)),
-                is_beside=isinstance(event, _BESIDE_TEXT),
-            )
-        else:
+        if not channel.watchers:
             channel.seq += 1
+            return
+        if isinstance(event, _BESIDE_TEXT):
+            # Rendered when there is time, and then as things stand: never an older state.
+            self._put(channel, lambda: self._send_beside(channel, event, live), is_beside=True)
+            return
+        snapshot = live.snapshot()
+        self._put(
+            channel, lambda: self._send_fragments(channel, self._render_event(event, snapshot))
+        )
+
+    async def _send_beside(self, channel: _Channel, event: Event, live: LiveRun) -> None:
+        if live.finished is None:
+            await self._send_fragments(channel, self._render(event, live.snapshot()))
 
     async def _render_event(self, event: Event, live: LiveRun) -> list[JsonObject]:
         if isinstance(event, ToolCallFinished):
