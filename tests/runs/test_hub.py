@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from agents.loop.events import Event, ModelDeltaReceived, ProviderRetry, RunFinished, RunStarted
+from agents.loop.events import (
+    Event,
+    ModelDeltaReceived,
+    ProviderRetry,
+    RunFinished,
+    RunStarted,
+    TurnFinished,
+)
 from agents.loop.interfaces import ModelDelta
 from agents.loop.messages import JsonObject
 from agents.runs.hub import Hub
@@ -120,6 +127,26 @@ async def test_a_page_that_cannot_be_rendered_does_not_stop_the_others() -> None
     await hub.handle(_finished())
     await tab.wait_for(1)
     assert tab.got[0]["type"] == "fragments"
+
+
+async def test_what_stands_beside_the_text_is_never_sent_after_the_end() -> None:
+    may_render = asyncio.Event()
+
+    async def slow(event: Event, live: LiveRun) -> list[JsonObject]:
+        await may_render.wait()
+        return [{"id": type(event).__name__, "html": ""}]
+
+    hub, tab = Hub(slow, render_all), Tab()
+    hub.watch(CONVERSATION, tab)
+    await hub.handle(started())
+    await hub.handle(TurnFinished(run="r1", at_ns=2, turn=0, decision="answered"))
+    await hub.handle(_finished())
+    may_render.set()
+    await tab.wait_for(2)
+    hub.sync(CONVERSATION, tab)
+    await tab.wait_for(3)
+    sent = [item["id"] for message in tab.got for item in message.get("items", [])]
+    assert sent == ["RunStarted", "RunFinished"]
 
 
 def _finished() -> RunFinished:
