@@ -101,12 +101,14 @@ class MessageRecorder:
             self._writes.append(asyncio.create_task(self._write_in_turn(rows, end)))
 
     async def _settle(self) -> None:
-        """Wait until all is written. Raises what a write raised."""
-        if not self._writes:
+        """Wait until all that has begun is written. Raises what a write raised."""
+        begun = list(self._writes)
+        if not begun:
             return
-        await asyncio.wait(self._writes)
-        written, self._writes = self._writes, []
-        for task in written:
+        await asyncio.wait(begun)
+        # Not emptied: the timer may have begun another write meanwhile.
+        self._writes = [task for task in self._writes if task not in begun]
+        for task in begun:
             task.result()
 
     async def _write_in_turn(self, rows: Rows, end: RunFinished | None) -> None:
