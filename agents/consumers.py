@@ -14,7 +14,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
-from django.conf import settings
+from django.http import HttpRequest
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
@@ -181,10 +181,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             self.put(json.dumps({"type": "error", "code": code, "message": str(text)}))
 
     def _language(self) -> str:
-        """The reader's language: the cookie of the page, else the site's."""
-        chosen = self.scope.get("cookies", {}).get(settings.LANGUAGE_COOKIE_NAME)
-        known = {code for code, _name in settings.LANGUAGES}
-        return chosen if chosen in known else settings.LANGUAGE_CODE
+        """The reader's language, found as it was found for the page."""
+        request = HttpRequest()
+        request.COOKIES = self.scope.get("cookies", {})
+        headers = dict(self.scope["headers"])
+        accepted = headers.get(b"accept-language", b"").decode("latin-1")
+        request.META["HTTP_ACCEPT_LANGUAGE"] = accepted
+        return translation.get_language_from_request(request)
 
     def _find(self, user: Any) -> Conversation | None:
         return readable_conversations(user).filter(pk=self.conversation_id, user=user).first()

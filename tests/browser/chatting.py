@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.running import wait_until
-
 RUN_SECONDS = 20.0
 
 
@@ -28,11 +26,6 @@ def wait_for_end(page: Page, runs: int = 1) -> None:
     last = page.locator(".msg.run").last
     expect(last).not_to_have_class("msg run live", timeout=RUN_SECONDS * 1000)
     expect(page.locator("#status")).to_be_hidden()
-
-
-def wait_for_socket(page: Page) -> None:
-    """Wait until the page follows the conversation."""
-    wait_until(lambda: page.evaluate("document.body.dataset.following") == "1")
 
 
 def states(page: Page) -> list[str]:
