@@ -6,6 +6,14 @@ from playwright.sync_api import Locator, Page, expect
 
 RUN_SECONDS = 20.0
 
+SURVEY = "Run the survey of all weather stations."
+
+
+def long_request(words: int = 160) -> str:
+    """A message whose answer repeats so many numbered words: about 25 ms each."""
+    name = " ".join(f"w{n:03}" for n in range(words))
+    return f'call notes__write with {{"name": "{name}", "text": "t"}}'
+
 
 def say(page: Page, text: str) -> None:
     """Type a message and press Enter; returns when a conversation shows it."""
@@ -42,3 +50,10 @@ def last_answer(page: Page) -> Locator:
 def text_of(page: Page) -> str:
     """Everything in the log as a person reads it."""
     return page.locator("#log").inner_text()
+
+
+def stored_text(page: Page) -> str:
+    """The log as the server shows it to a page that is loaded anew."""
+    page.reload()
+    expect(page.locator("#log")).to_be_visible()
+    return text_of(page)

@@ -125,20 +125,24 @@ OpenTab = Callable[..., Page]
 def tabs(browser: Browser, operator: StorageState) -> Iterator[OpenTab]:
     """Opens tabs in contexts of their own, logged in as the operator unless told otherwise.
 
-    ``tabs(url, **options of new_context)``. Errors on a console or in a page fail the test, but for
-    those a test names in ``page.expected``.
+    ``tabs(url, forgives="", **options of new_context)``. Errors on a console or in a page fail the
+    test, but for those that begin with ``forgives``.
     """
     contexts: list[BrowserContext] = []
     faults: list[str] = []
 
-    def open_tab(url: str, **options: Any) -> Page:
+    def open_tab(url: str, forgives: str = "", **options: Any) -> Page:
+        def note(text: str) -> None:
+            if not forgives or not text.startswith(forgives):
+                faults.append(text)
+
         settings = {"locale": "en-US", "viewport": {"width": 1360, "height": 900}, **options}
         settings.setdefault("storage_state", operator)
         context = browser.new_context(**settings)
         contexts.append(context)
         context.set_default_timeout(15_000)
-        context.on("weberror", lambda found: faults.append(str(found.error)))
-        context.on("console", lambda note: note.type == "error" and faults.append(note.text))
+        context.on("weberror", lambda found: note(str(found.error)))
+        context.on("console", lambda line: note(line.text) if line.type == "error" else None)
         tab = context.new_page()
         tab.goto(url)
         return tab

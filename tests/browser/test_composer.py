@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chatting import last_answer, say, start, states, wait_for_end
+from tests.browser.chatting import SURVEY, last_answer, say, start, states, wait_for_end
 from tests.browser.conftest import OpenTab, Site
 
-SURVEY = "Run the survey of all weather stations."
 PLAIN = "I am the practice model"
 
 COMPOSING = """(init) => document.getElementById("say").dispatchEvent(
