@@ -299,10 +299,7 @@ def _ssl_context() -> ssl.SSLContext:
 def _new_client(endpoint: Endpoint, transport: httpx2.AsyncBaseTransport | None) -> _Client:
     seconds = endpoint.timeout_seconds
     timeout = httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=CONNECT_SECONDS)
-    # aiohttp below the same interface takes half the time per request; it refuses a name and
-    # password in the address, which the plain client sends.
-    is_plain = transport is not None or bool(httpx2.URL(endpoint.base_url).userinfo)
-    http = (httpx2.AsyncClient if is_plain else openai.DefaultAioHttpClient)(
+    http = httpx2.AsyncClient(
         verify=_ssl_context(),
         transport=transport,
         timeout=timeout,
