@@ -10,10 +10,13 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from channels.auth import get_user
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
@@ -97,6 +100,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if act is None:
             self._error("unknown_type", f"there is no message of type {message.get('type')!r:.60}")
             return
+        if not await self._is_logged_in():
+            await self.close(code=LOGGED_OUT)
+            return
         await act(message)
 
     def _acts(self) -> dict[str, Callable[[dict[str, Any]], Awaitable[None]]]:
@@ -109,6 +115,12 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             "unqueue": self._unqueue,
             "ping": self._ping,
         }
+
+    async def _is_logged_in(self) -> bool:
+        """Whether the session that opened this socket still is this person's: read anew."""
+        store = import_module(settings.SESSION_ENGINE).SessionStore
+        user = await get_user({"session": store(self.scope["session"].session_key)})
+        return bool(user.pk == self.scope["user"].pk)
 
     async def _hello(self, message: dict[str, Any]) -> None:
         hub = self.process.hub

@@ -1,0 +1,86 @@
+"""Nothing that a model or a tool says can run, load or leave the page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from tests.browser.chatting import last_answer, say, wait_for_end
+from tests.browser.conftest import Site
+
+EVIL = [
+    "<img src=x onerror=alert(1)>",
+    "<script>alert(1)</script><style>*{display:none}</style>",
+    "![x](https://example.test/pixel.png) [y](javascript:alert(1)) <https://example.test>",
+    "\n```\n</code></pre><svg onload=alert(1)>\n```",
+    '"><iframe srcdoc="<script>alert(1)</script>"></iframe><a href="data:text/html,x">z</a>',
+]
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_html_and_markdown_in_a_conversation_do_nothing(site: Site, page: Page, text: str) -> None:
+    dialogs: list[str] = []
+    urls: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: urls.append(request.url))
+    say(page, f"call weather__get with {json.dumps({'city': text}, ensure_ascii=False)}")
+    wait_for_end(page)
+    for _ in range(2):
+        page.locator(".call-line").click()
+        expect(page.locator('.call [data-panel="result"]')).to_be_visible()
+        for tab in ("Arguments", "Raw", "Policy"):
+            page.get_by_role("tab", name=tab).click()
+        expect(last_answer(page)).to_be_visible()
+        bad = "#log img, #log script, #log style, #log iframe, #log svg[onload], #log [onerror]"
+        expect(page.locator(bad)).to_have_count(0)
+        links = page.locator("#log a[href]").evaluate_all("all => all.map(a => a.protocol)")
+        assert set(links) <= {"http:", "https:"}
+        page.reload()
+    assert dialogs == []
+    assert [url for url in urls if not url.startswith((site.url, "ws://127.0.0.1:"))] == []
+    assert [url for url in urls if url.endswith(("/x", "pixel.png"))] == []
+
+
+def test_markdown_of_an_answer_is_rendered_and_its_pictures_are_links(
+    site: Site, page: Page
+) -> None:
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
+    text = "\n```\n\n**bold** ![a picture](https://example.test/pixel.png)\n\n```"
+    say(page, f"call weather__get with {json.dumps({'city': text})}")
+    wait_for_end(page)
+    answer = last_answer(page)
+    expect(answer.locator("strong")).to_have_text("bold")
+    expect(answer.get_by_role("link", name="a picture")).to_have_attribute("target", "_blank")
+    expect(answer.locator("img")).to_have_count(0)
+    assert [url for url in urls if "example.test" in url] == []
+
+
+def test_the_policy_of_the_page_allows_nothing_inline_and_nothing_foreign(
+    site: Site, page: Page
+) -> None:
+    page.reload()
+    policy = page.request.get(page.url).headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_scripts_and_styles_of_the_page_stay_small(site: Site, page: Page) -> None:
+    say(page, "Hello")
+    wait_for_end(page)
+    sizes: dict[str, int] = {}
+
+    def note(request: Request) -> None:
+        if request.resource_type in ("script", "stylesheet"):
+            response = request.response()
+            assert response is not None
+            sizes[request.url] = len(response.body())
+
+    page.on("requestfinished", note)
+    page.reload()
+    expect(page.locator("#say")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert len(sizes) > 10
+    assert sum(sizes.values()) < 200_000
