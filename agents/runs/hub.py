@@ -133,6 +133,12 @@ class Hub:
 
         self._put(channel, job)
 
+    def sync_all(self, conversation_id: str) -> None:
+        """Send the whole conversation to whoever watches it: it changed without events."""
+        channel = self._channels.get(conversation_id)
+        for watcher in channel.watchers if channel is not None else ():
+            self.sync(conversation_id, watcher)
+
     def refresh(
         self, conversation_id: str, render: Callable[[], Awaitable[list[JsonObject]]]
     ) -> None:

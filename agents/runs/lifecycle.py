@@ -183,8 +183,8 @@ def interrupt_run(run_id: str, error: str) -> str | None:
     return text
 
 
-def interrupt_lost_runs(conversation_id: str = "", now: datetime | None = None) -> int:
-    """End the runs whose lease ran out; how many there were.
+def interrupt_lost_runs(conversation_id: str = "", now: datetime | None = None) -> list[str]:
+    """End the runs whose lease ran out; the conversation of each.
 
     Without a ``conversation_id`` those that were running, in all conversations: a queued run whose
     process died is taken by a supervisor. With one also those that its process left in the queue.
@@ -194,11 +194,13 @@ def interrupt_lost_runs(conversation_id: str = "", now: datetime | None = None) 
     if conversation_id:
         lost = lost.filter(conversation_id=conversation_id)
         statuses.append(RunStatus.QUEUED)
-    lost = lost.filter(status__in=statuses).order_by("created_at").values_list("pk", flat=True)
-    count = 0
-    for run_id in list(lost):
-        count += interrupt_run(run_id, "The process that worked on this run ended.") is not None
-    return count
+    lost = lost.filter(status__in=statuses).order_by("created_at")
+    what = "The process that worked on this run ended."
+    return [
+        conversation
+        for run_id, conversation in list(lost.values_list("pk", "conversation_id"))
+        if interrupt_run(run_id, what) is not None
+    ]
 
 
 def claimable_runs(limit: int) -> list[str]:

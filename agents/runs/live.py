@@ -116,7 +116,7 @@ class LiveRun:
         return replace(
             self,
             parts=list(self.parts),
-            calls={key: replace(call) for key, call in self.calls.items()},
+            calls={key: replace(call) for key, call in list(self.calls.items())},
             bars=[replace(bar) for bar in self.bars],
             turns=list(self.turns),
         )

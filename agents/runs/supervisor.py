@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from asgiref.sync import sync_to_async
@@ -33,14 +33,23 @@ logger = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """The runs of this process. Everything here happens on one event loop."""
+    """The runs of this process. Everything here happens on one event loop.
+
+    ``tell_lost`` gets the conversation of a run that another process lost and this one ended.
+    """
 
     def __init__(
-        self, *, resources: RunResources, approver: Approver, observers: Sequence[Observer]
+        self,
+        *,
+        resources: RunResources,
+        approver: Approver,
+        observers: Sequence[Observer],
+        tell_lost: Callable[[str], None],
     ) -> None:
         self._resources = resources
         self._approver = approver
         self._observers = observers
+        self._tell_lost = tell_lost
         self._runs: dict[str, asyncio.Task[None]] = {}
         self._scan_task: asyncio.Task[None] | None = None
         self._warm_task: asyncio.Task[None] | None = None
@@ -100,7 +109,8 @@ class Supervisor:
             logger.exception("servers could not be opened ahead")
 
     async def _take_runs(self) -> None:
-        await sync_to_async(lifecycle.interrupt_lost_runs)()
+        for conversation_id in await sync_to_async(lifecycle.interrupt_lost_runs)():
+            self._tell_lost(conversation_id)
         room = RUNS_AT_ONCE - len(self._runs)
         for run_id in await sync_to_async(lifecycle.claimable_runs)(max(room, 0)):
             if await sync_to_async(lifecycle.claim_run)(run_id, self._resources.owner):

@@ -36,7 +36,9 @@ def start_web_process(render: Render, render_all: RenderAll) -> WebProcess:
         approver = BrowserApprover()
         hub = Hub(render, render_all)
         resources = RunResources()
-        supervisor = Supervisor(resources=resources, approver=approver, observers=[hub])
+        supervisor = Supervisor(
+            resources=resources, approver=approver, observers=[hub], tell_lost=hub.sync_all
+        )
         _process = WebProcess(
             hub=hub, supervisor=supervisor, approver=approver, open_calls=resources.open_calls
         )

@@ -49,7 +49,7 @@ def test_a_worker_that_lost_its_run_executes_and_stores_nothing_more(
         run = Run.objects.get(status="running")
         conversations.append(run.conversation_id)
         let_leases_run_out()
-        assert lifecycle.interrupt_lost_runs() == 1
+        assert len(lifecycle.interrupt_lost_runs()) == 1
         return calls(call("c1", "count__count"))
 
     with FakeProvider([text("unused")]) as provider:

@@ -1,0 +1,114 @@
+"""The served process: how it ends, and what is left when it is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from tests.browser.chatting import (
+    SURVEY,
+    last_answer,
+    long_request,
+    say,
+    start,
+    states,
+    wait_for_end,
+)
+from tests.browser.conftest import Site, log_in, served
+from tests.running import wait_until
+
+
+def children_of(pid: int) -> set[int]:
+    """The ids of all processes below this one."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(stat.parent.name)] = int(fields[1])
+    found, new = set[int](), {pid}
+    while new:
+        found |= new
+        new = {child for child, parent in parents.items() if parent in new} - found
+    return found - {pid}
+
+
+def lives(pid: int) -> bool:
+    """Whether there is such a process, which is not only waiting to be collected."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_stop_signal_ends_the_process_and_its_servers_in_mid_answer(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with served(tmp_path) as site:
+        page = browser.new_context(locale="en-US").new_page()
+        log_in(page, site)
+        say(page, long_request(60))
+        expect(page.locator(".live-text")).to_contain_text("w005")
+        children = children_of(site.pid)
+        assert len(children) >= 1
+        os.kill(site.pid, signal.SIGTERM)
+        wait_until(lambda: not lives(site.pid), 12)
+        wait_until(lambda: not any(map(lives, children)), 3)
+        page.context.close()
+    assert "Traceback" not in (tmp_path / "site.log").read_text()
+    with served(tmp_path) as site:
+        page = browser.new_context(locale="en-US").new_page()
+        log_in(page, site)
+        expect(last_answer(page)).to_contain_text("w059")
+        page.context.close()
+
+
+def test_an_idle_process_ends_at_once(tmp_path: Path, browser: Browser) -> None:
+    with served(tmp_path) as site:
+        page = browser.new_context(locale="en-US").new_page()
+        log_in(page, site)
+        say(page, "What is the weather in Atlantis?")
+        wait_for_end(page)
+        children = children_of(site.pid)
+        os.kill(site.pid, signal.SIGTERM)
+        wait_until(lambda: not lives(site.pid), 5)
+        assert not any(map(lives, children))
+        page.context.close()
+
+
+def test_after_a_kill_the_conversation_goes_on(tmp_path: Path, browser: Browser) -> None:
+    with served(tmp_path) as site:
+        page = browser.new_context(locale="en-US").new_page()
+        log_in(page, site)
+        start(page, SURVEY)
+        expect(page.locator(".prog-text")).to_contain_text("station")
+        children = children_of(site.pid)
+        os.kill(site.pid, signal.SIGKILL)
+        wait_until(lambda: not any(map(lives, children)), 10)
+        page.context.close()
+    with served(tmp_path) as site:
+        page = browser.new_context(locale="en-US").new_page()
+        log_in(page, site)
+        expect(page.locator(".msg.user .bub")).to_have_text(SURVEY)
+        page.fill("#say", "What is the weather in Atlantis?")
+        page.press("#say", "Enter")
+        expect(page.locator(".queue")).to_contain_text("Atlantis")
+        let_leases_run_out(site)
+        wait_for_end(page, runs=2)
+        expect(page.locator(".msg.run").first).to_contain_text("Interrupted.")
+        assert states(page) == ["interrupted", "tool_error"]
+        expect(last_answer(page)).to_contain_text("could not find out")
+        page.context.close()
+
+
+def let_leases_run_out(site: Site) -> None:
+    """As if the time were over for which a worker holds a run without a sign of life."""
+    database = sqlite3.connect(site.database.removeprefix("sqlite:///"), timeout=10)
+    with database:
+        database.execute("UPDATE agents_run SET lease_until = '2000-01-01' WHERE status='running'")
+    database.close()
