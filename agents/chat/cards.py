@@ -212,7 +212,7 @@ def _reason(rows: CallRows, is_truncated: bool) -> str:
             "chars": count(_number(rows.details.get("chars"))),
         }
     general = states.state_reason(rows.state)
-    if error and error != _content_or_empty(rows):
+    if error and error not in _content_or_empty(rows):
         return f"{general} {error}".strip()
     return general
 
