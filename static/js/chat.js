@@ -17,6 +17,8 @@ let seq = Number(body.dataset.seq ?? 0);
 let isSyncing = false;
 let socket = null;
 let composer = null;
+// A run that was to be stopped while there was no connection.
+let runToStop = null;
 
 function hello() {
   isSyncing = socket.send({ type: "hello", seq });
@@ -56,6 +58,8 @@ function receive(message) {
 function current(number) {
   seq = number;
   isSyncing = false;
+  if (runToStop !== null && runToStop === runningRun()) stop();
+  runToStop = null;
 }
 
 // Every message is one more than the last; a gap means that something was missed.
@@ -93,10 +97,15 @@ function showState() {
   if (title) document.title = `${title} · Toolloop`;
 }
 
+function runningRun() {
+  return document.querySelector("#log .msg.run.live:last-of-type")?.dataset.run;
+}
+
 function stop() {
   const button = document.querySelector("[data-stop]");
   if (!isBusy() || !button || button.disabled) return;
-  if (socket.send({ type: "stop" })) button.disabled = true;
+  if (!socket.send({ type: "stop" })) runToStop = runningRun();
+  else button.disabled = true;
 }
 
 function decide(form, allow) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-RUN_SECONDS = 20.0
+RUN_MILLISECONDS = 20_000
 
 SURVEY = "Run the survey of all weather stations."
 
@@ -19,21 +19,33 @@ def say(page: Page, text: str) -> None:
     """Type a message and press Enter; returns when a conversation shows it."""
     page.fill("#say", text)
     page.press("#say", "Enter")
+    wait_for_text(page, ".msg.user .bub", text.splitlines()[-1])
     expect(page.locator(".msg.user .bub").last).to_have_text(text)
 
 
 def start(page: Page, text: str) -> None:
     """Click the starter prompt that sends this text."""
     page.locator(f'[data-starter][value="{text}"]').click()
-    expect(page.locator(".msg.user .bub")).to_have_text(text)
+    wait_for_text(page, ".msg.user .bub", text)
+
+
+def start_survey(page: Page) -> None:
+    """Start the slow tool and wait until it works."""
+    start(page, SURVEY)
+    wait_for_text(page, ".prog-text", "station")
+
+
+def wait_for_text(page: Page, selector: str, text: str) -> None:
+    """Wait until such an element with this text is seen; sooner than ``expect`` would look."""
+    page.locator(selector).filter(has_text=text).last.wait_for(timeout=RUN_MILLISECONDS)
 
 
 def wait_for_end(page: Page, runs: int = 1) -> None:
-    """Wait until so many runs are shown and the last of them has ended."""
-    expect(page.locator(".msg.run")).to_have_count(runs, timeout=RUN_SECONDS * 1000)
-    last = page.locator(".msg.run").last
-    expect(last).not_to_have_class("msg run live", timeout=RUN_SECONDS * 1000)
-    expect(page.locator("#status")).to_be_hidden()
+    """Wait until so many runs are shown and all of them have ended."""
+    ended = page.locator(".msg.run:not(.live)")
+    ended.nth(runs - 1).wait_for(timeout=RUN_MILLISECONDS)
+    page.locator("#status[hidden]").wait_for(state="attached", timeout=RUN_MILLISECONDS)
+    expect(page.locator(".msg.run")).to_have_count(runs)
 
 
 def states(page: Page) -> list[str]:

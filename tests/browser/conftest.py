@@ -36,6 +36,13 @@ FLAGS = [
     "--disable-background-networking",
 ]
 
+USUAL = {
+    "locale": "en-US",
+    "viewport": {"width": 1360, "height": 900},
+    "reduced_motion": "reduce",
+}
+"""How the tabs are, unless told otherwise; without motion they cost less."""
+
 collect_ignore_glob = [] if Path(CHROMIUM).exists() else ["test_*.py"]
 
 
@@ -136,8 +143,7 @@ def tabs(browser: Browser, operator: StorageState) -> Iterator[OpenTab]:
             if not forgives or not text.startswith(forgives):
                 faults.append(text)
 
-        settings = {"locale": "en-US", "viewport": {"width": 1360, "height": 900}, **options}
-        settings.setdefault("storage_state", operator)
+        settings = {**USUAL, "storage_state": operator, **options}
         context = browser.new_context(**settings)
         contexts.append(context)
         context.set_default_timeout(15_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chatting import SURVEY, say, start, wait_for_end
+from tests.browser.chatting import say, start_survey, wait_for_end
 from tests.browser.commands import PASSWORD, make_user
 from tests.browser.conftest import OpenTab, Site, log_in
 
@@ -78,8 +78,7 @@ def test_who_has_logged_out_in_one_tab_can_do_nothing_in_another(site: Site, tab
     page = tabs(site.url, storage_state=None)
     log_in(page, site)
     page.goto(f"{site.url}c/new/")
-    start(page, SURVEY)
-    expect(page.locator(".prog-text")).to_contain_text("station")
+    start_survey(page)
     second = page.context.new_page()
     second.goto(page.url)
     second.locator(".who summary").click()

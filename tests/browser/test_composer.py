@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chatting import SURVEY, last_answer, say, start, states, wait_for_end
+from tests.browser.chatting import (
+    SURVEY,
+    last_answer,
+    say,
+    start,
+    start_survey,
+    states,
+    wait_for_end,
+)
 from tests.browser.conftest import OpenTab, Site
 
 PLAIN = "I am the practice model"
@@ -111,8 +119,7 @@ def test_arrow_up_brings_back_the_last_message(page: Page) -> None:
 
 
 def test_a_message_during_a_run_waits_is_shown_and_sent_afterwards(page: Page) -> None:
-    start(page, SURVEY)
-    expect(page.locator(".prog-text")).to_contain_text("station")
+    start_survey(page)
     page.fill("#say", "What is the weather in Atlantis?")
     page.press("#say", "Enter")
     expect(page.locator(".queue")).to_contain_text("What is the weather in Atlantis?")
@@ -128,8 +135,7 @@ def test_a_message_during_a_run_waits_is_shown_and_sent_afterwards(page: Page) -
 
 
 def test_a_waiting_message_can_be_removed_or_written_anew(page: Page) -> None:
-    start(page, SURVEY)
-    expect(page.locator(".prog-text")).to_contain_text("station")
+    start_survey(page)
     for text in ("first thought", "second thought"):
         page.fill("#say", text)
         page.press("#say", "Enter")

@@ -14,9 +14,10 @@ from tests.browser.chatting import (
     last_answer,
     long_request,
     say,
-    start,
+    start_survey,
     states,
     wait_for_end,
+    wait_for_text,
 )
 from tests.browser.conftest import Site, log_in, served
 from tests.running import wait_until
@@ -53,7 +54,7 @@ def test_a_stop_signal_ends_the_process_and_its_servers_in_mid_answer(
         page = browser.new_context(locale="en-US").new_page()
         log_in(page, site)
         say(page, long_request(60))
-        expect(page.locator(".live-text")).to_contain_text("w005")
+        wait_for_text(page, ".live-text", "w005")
         children = children_of(site.pid)
         assert len(children) >= 1
         os.kill(site.pid, signal.SIGTERM)
@@ -85,8 +86,7 @@ def test_after_a_kill_the_conversation_goes_on(tmp_path: Path, browser: Browser)
     with served(tmp_path) as site:
         page = browser.new_context(locale="en-US").new_page()
         log_in(page, site)
-        start(page, SURVEY)
-        expect(page.locator(".prog-text")).to_contain_text("station")
+        start_survey(page)
         children = children_of(site.pid)
         os.kill(site.pid, signal.SIGKILL)
         wait_until(lambda: not any(map(lives, children)), 10)

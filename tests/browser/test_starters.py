@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chatting import last_answer, start, states, wait_for_end
+from tests.browser.chatting import last_answer, start, states, wait_for_end, wait_for_text
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_failing_tool_is_shown_and_the_answer_comes_all_the_same(
 )
 def test_the_slow_survey_is_stopped_by_the_button(page: Page, question: str) -> None:
     start(page, question)
-    expect(page.locator(".prog-text")).to_contain_text("station 1 of 60")
+    wait_for_text(page, ".prog-text", "of 60")
     page.locator("#status [data-stop]").click()
     wait_for_end(page)
     assert states(page) == ["cancelled"]
@@ -114,7 +114,7 @@ def test_the_slow_survey_is_stopped_by_the_button(page: Page, question: str) -> 
 
 def test_the_slow_survey_is_stopped_by_escape(page: Page) -> None:
     start(page, "Run the survey of all weather stations.")
-    expect(page.locator(".prog-text")).to_contain_text("station")
+    wait_for_text(page, ".prog-text", "station")
     page.keyboard.press("Escape")
     wait_for_end(page)
     assert states(page) == ["cancelled"]

@@ -9,10 +9,12 @@ from tests.browser.chatting import (
     long_request,
     say,
     start,
+    start_survey,
     states,
     stored_text,
     text_of,
     wait_for_end,
+    wait_for_text,
 )
 from tests.browser.conftest import OpenTab, Site
 from tests.browser.wire import Wire
@@ -26,7 +28,7 @@ def live_text(page: Page) -> Locator:
 
 def wait_for_words(page: Page, count: int) -> str:
     """Wait until at least so many words of the long answer are there; the text so far."""
-    expect(live_text(page)).to_contain_text(f"w{count:03}")
+    wait_for_text(page, ".live-text", f"w{count:03}")
     return live_text(page).inner_text()
 
 
@@ -84,8 +86,7 @@ def test_what_ended_while_the_network_was_cut_is_shown_afterwards(
     with Wire(site.url) as wire:
         page = tabs(f"{wire.url}c/new/", forgives="WebSocket connection to")
         other = tabs(f"{site.url}c/new/")
-        start(page, SURVEY)
-        expect(page.locator(".prog-text")).to_contain_text("station")
+        start_survey(page)
         other.goto(page.url.replace(wire.url, site.url))
         wire.cut()
         expect(page.locator("#link-state")).to_be_visible()
@@ -130,7 +131,7 @@ def test_an_approval_given_in_one_tab_disappears_in_the_other(tabs: OpenTab, pag
 def test_a_run_is_stopped_in_another_tab(tabs: OpenTab, page: Page) -> None:
     start(page, SURVEY)
     other = tabs(page.url)
-    expect(other.locator(".prog-text")).to_contain_text("station")
+    wait_for_text(other, ".prog-text", "station")
     other.locator("[data-stop]").click()
     wait_for_end(page)
     wait_for_end(other)
@@ -156,3 +157,15 @@ def test_what_a_person_unfolded_stays_open_while_the_run_goes_on(page: Page) -> 
     wait_for_end(page)
     expect(first).to_have_attribute("open", "")
     expect(page.locator(".call").nth(1)).not_to_have_attribute("open", "")
+
+
+def test_a_stop_without_a_network_is_made_good_afterwards(site: Site, tabs: OpenTab) -> None:
+    with Wire(site.url) as wire:
+        page = tabs(f"{wire.url}c/new/", forgives="WebSocket connection to")
+        start_survey(page)
+        wire.cut()
+        expect(page.locator("#link-state")).to_be_visible()
+        page.locator("[data-stop]").click()
+        wire.mend()
+        wait_for_end(page)
+        assert states(page) == ["cancelled"]
