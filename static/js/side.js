@@ -24,6 +24,8 @@ export function startSide() {
     clearTimeout(timer);
     timer = setTimeout(() => search(form), WAIT);
   });
+  // What was typed before this script ran.
+  if (form.elements.q.value !== form.elements.q.defaultValue) search(form);
   document.addEventListener("click", (event) => {
     const pane = event.target.closest("[data-pane]");
     if (pane) showPane(pane);

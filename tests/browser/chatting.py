@@ -9,8 +9,8 @@ RUN_MILLISECONDS = 20_000
 SURVEY = "Run the survey of all weather stations."
 
 
-def long_request(words: int = 160) -> str:
-    """A message whose answer repeats so many numbered words: about 25 ms each."""
+def long_request(words: int = 100) -> str:
+    """A message whose answer repeats so many numbered words: about 30 ms each."""
     name = " ".join(f"w{n:03}" for n in range(words))
     return f'call notes__write with {{"name": "{name}", "text": "t"}}'
 

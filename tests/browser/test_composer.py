@@ -58,13 +58,13 @@ def test_shift_enter_makes_a_new_line(page: Page, where: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["on the empty page", "in a conversation"])
-@pytest.mark.parametrize("init", ["{isComposing: true}", "{keyCode: 229}"])
-def test_enter_that_ends_a_composition_sends_nothing(page: Page, where: str, init: str) -> None:
+def test_enter_that_ends_a_composition_sends_nothing(page: Page, where: str) -> None:
     if where == "in a conversation":
         say(page, "Hello")
         wait_for_end(page)
     page.fill("#say", "bei jing")
-    page.evaluate(f"({COMPOSING})({init})")
+    for init in ("{isComposing: true}", "{keyCode: 229}"):
+        page.evaluate(f"({COMPOSING})({init})")
     page.fill("#say", "北京")
     page.press("#say", "Enter")
     expect(page.locator(".msg.user .bub").last).to_have_text("北京")

@@ -10,16 +10,15 @@ from playwright.sync_api import Page, Request, expect
 from tests.browser.chatting import last_answer, say, wait_for_end
 from tests.browser.conftest import Site
 
-EVIL = [
-    "<img src=x onerror=alert(1)>",
-    "<script>alert(1)</script><style>*{display:none}</style>",
-    "![x](https://example.test/pixel.png) [y](javascript:alert(1)) <https://example.test>",
-    "\n```\n</code></pre><svg onload=alert(1)>\n```",
-    '"><iframe srcdoc="<script>alert(1)</script>"></iframe><a href="data:text/html,x">z</a>',
-]
+EVIL = """<img src=x onerror=alert(1)>
+<script>alert(1)</script><style>*{display:none}</style>
+![x](https://example.test/pixel.png) [y](javascript:alert(1)) <https://example.test>
+"><iframe srcdoc="<script>alert(1)</script>"></iframe><a href="data:text/html,x">z</a>
+"""
+FENCED = f"\n```\n\n{EVIL}\n</code></pre><svg onload=alert(1)>\n```\n"
 
 
-@pytest.mark.parametrize("text", EVIL)
+@pytest.mark.parametrize("text", [EVIL, FENCED], ids=["plain", "out of its fence"])
 def test_html_and_markdown_in_a_conversation_do_nothing(site: Site, page: Page, text: str) -> None:
     dialogs: list[str] = []
     urls: list[str] = []

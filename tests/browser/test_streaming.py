@@ -46,7 +46,7 @@ def test_text_grows_before_it_is_finished(page: Page) -> None:
     assert len(second) > len(first)
     expect(page.locator(".msg.run")).to_have_attribute("aria-busy", "true")
     wait_for_end(page)
-    assert answer_words(page) == [f"w{n:03}" for n in range(160)]
+    assert answer_words(page) == [f"w{n:03}" for n in range(100)]
 
 
 def test_a_reload_in_mid_answer_shows_what_was_written_and_goes_on(page: Page) -> None:
@@ -56,9 +56,9 @@ def test_a_reload_in_mid_answer_shows_what_was_written_and_goes_on(page: Page) -
     at_once = live_text(page).inner_text()
     assert at_once.startswith(before[:100])
     assert len(at_once) >= len(before)
-    wait_for_words(page, 110)
+    wait_for_words(page, 80)
     wait_for_end(page)
-    assert answer_words(page) == [f"w{n:03}" for n in range(160)]
+    assert answer_words(page) == [f"w{n:03}" for n in range(100)]
     shown = text_of(page)
     assert shown == stored_text(page)
 
@@ -66,7 +66,7 @@ def test_a_reload_in_mid_answer_shows_what_was_written_and_goes_on(page: Page) -
 def test_a_cut_and_mended_network_leaves_no_gap(site: Site, tabs: OpenTab) -> None:
     with Wire(site.url) as wire:
         page = tabs(f"{wire.url}c/new/", forgives="WebSocket connection to")
-        say(page, long_request(240))
+        say(page, long_request(140))
         wait_for_words(page, 20)
         wire.cut()
         expect(page.locator("#link-state")).to_contain_text("Reconnecting")
@@ -75,7 +75,7 @@ def test_a_cut_and_mended_network_leaves_no_gap(site: Site, tabs: OpenTab) -> No
         expect(page.locator("#link-state")).to_be_hidden()
         wait_until(lambda: len(live_text(page).inner_text()) > len(held))
         wait_for_end(page)
-        assert answer_words(page) == [f"w{n:03}" for n in range(240)]
+        assert answer_words(page) == [f"w{n:03}" for n in range(140)]
         shown = text_of(page)
         assert shown == stored_text(page)
 
@@ -139,13 +139,13 @@ def test_a_run_is_stopped_in_another_tab(tabs: OpenTab, page: Page) -> None:
 
 
 def test_a_closed_tab_stops_nothing(tabs: OpenTab, page: Page) -> None:
-    say(page, long_request(80))
+    say(page, long_request(60))
     wait_for_words(page, 3)
     url = page.url
     page.close()
     again = tabs(url)
     wait_for_end(again)
-    assert answer_words(again) == [f"w{n:03}" for n in range(80)]
+    assert answer_words(again) == [f"w{n:03}" for n in range(60)]
     expect(again.locator(".ending")).to_have_count(0)
 
 
