@@ -130,19 +130,20 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         hub.sync(self.conversation_id, self)
 
     async def _submit(self, message: dict[str, Any]) -> None:
-        text = message.get("text")
+        text, token = message.get("text"), message.get("token")
         if not isinstance(text, str) or not text.strip():
-            self._error("empty", _("A message needs text."))
+            self._error("empty", _("A message needs text."), token)
             return
         if len(text) > MAX_MESSAGE_CHARS:
             self._error(
                 "too_long",
                 _("A message may have %(most)d characters, this one has %(count)d.")
                 % {"most": MAX_MESSAGE_CHARS, "count": len(text)},
+                token,
             )
             return
         await sync_to_async(self._store_message)(text)
-        self.put(json.dumps({"type": "accepted", "token": message.get("token")}))
+        self.put(json.dumps({"type": "accepted", "token": token}))
         self._refresh_queue()
         self.process.supervisor.wake()
 
@@ -188,9 +189,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         conversation_id = self.conversation_id
         self.process.hub.refresh(conversation_id, lambda: render_queue(conversation_id))
 
-    def _error(self, code: str, text: Any) -> None:
+    def _error(self, code: str, text: Any, token: object = None) -> None:
+        """``token``: of the message that is refused, if it had one."""
         with translation.override(self.language):
-            self.put(json.dumps({"type": "error", "code": code, "message": str(text)}))
+            reply = {"type": "error", "code": code, "message": str(text), "token": token}
+            self.put(json.dumps(reply))
 
     def _language(self) -> str:
         """The reader's language, found as it was found for the page."""

@@ -46,7 +46,7 @@ function receive(message) {
       composer.accepted(message.token);
       return;
     case "error":
-      composer.refused(message.message);
+      composer.refused(message.message, message.token);
       return;
     default:
       return;
@@ -168,7 +168,10 @@ function escape(target) {
 function start() {
   socket = new Socket(`/ws/c/${conversation}/`, {
     onMessage: receive,
-    onOpen: hello,
+    onOpen: () => {
+      hello();
+      composer.opened();
+    },
     onState: (isOpen) => {
       document.getElementById("link-state").hidden = isOpen;
       if (!isOpen) composer?.lost();

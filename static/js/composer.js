@@ -13,6 +13,8 @@ export class Composer {
     this.onSent = onSent;
     this.draftKey = `toolloop-draft-${conversation}`;
     this.token = null;
+    // A message that was sent while the socket was opening.
+    this.early = null;
     this.box.value ||= kept(this.draftKey);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -43,8 +45,13 @@ export class Composer {
   }
 
   send(text) {
-    if (!text.trim() || this.token) return;
+    if (!text.trim() || this.token || this.early) return;
     this.say("");
+    if (this.socket.isOpening) {
+      this.early = text;
+      this.button.disabled = true;
+      return;
+    }
     const token = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
     if (!this.socket.send({ type: "send", text, token })) {
       this.say(this.fault.dataset.offline);
@@ -55,6 +62,13 @@ export class Composer {
     this.button.disabled = true;
   }
 
+  opened() {
+    const text = this.early;
+    if (text === null) return;
+    this.release();
+    this.send(text);
+  }
+
   accepted(token) {
     if (token !== this.token) return;
     if (this.box.value === this.sent) this.write("");
@@ -62,17 +76,20 @@ export class Composer {
     this.onSent();
   }
 
-  refused(message) {
-    this.release();
+  // A refusal without our token is of something else that was asked for.
+  refused(message, token) {
+    if (token === this.token) this.release();
     this.say(message);
   }
 
   lost() {
-    if (this.token) this.refused(this.fault.dataset.lost);
+    if (this.token) this.refused(this.fault.dataset.lost, this.token);
+    else if (this.early) this.refused(this.fault.dataset.offline, null);
   }
 
   release() {
     this.token = null;
+    this.early = null;
     this.button.disabled = false;
   }
 

@@ -26,6 +26,10 @@ export class Socket {
     return this.socket?.readyState === WebSocket.OPEN;
   }
 
+  get isOpening() {
+    return this.socket?.readyState === WebSocket.CONNECTING;
+  }
+
   send(message) {
     if (!this.isOpen) return false;
     this.socket.send(JSON.stringify(message));

@@ -102,6 +102,26 @@ def test_what_ended_while_the_network_was_cut_is_shown_afterwards(
         expect(page.locator("#say")).to_have_value("written without a network")
 
 
+def test_a_message_sent_while_the_socket_opens_is_sent_when_it_is_open(
+    site: Site, tabs: OpenTab
+) -> None:
+    with Wire(site.url) as wire:
+        page = tabs(f"{wire.url}c/new/", forgives="WebSocket connection to")
+        say(page, "What is the weather in Atlantis?")
+        wait_for_end(page)
+        wire.hold()
+        expect(page.locator("#link-state")).to_be_visible()
+        page.wait_for_timeout(1000)
+        page.fill("#say", "Roll a die")
+        page.press("#say", "Enter")
+        expect(page.locator("#composer-fault")).to_be_hidden()
+        expect(page.locator("#say")).to_have_value("Roll a die")
+        wire.mend()
+        wait_for_end(page, runs=2)
+        expect(page.locator(".msg.user .bub").last).to_have_text("Roll a die")
+        expect(page.locator("#say")).to_have_value("")
+
+
 def test_two_tabs_show_the_same(tabs: OpenTab, page: Page) -> None:
     say(page, long_request())
     wait_for_words(page, 5)

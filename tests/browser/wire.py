@@ -19,6 +19,8 @@ class Wire:
         self._open: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
         self._is_whole = True
+        self._passes = threading.Event()
+        self._passes.set()
         self._lock = threading.Lock()
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/"
 
@@ -46,10 +48,18 @@ class Wire:
                 with suppress(OSError):
                     end.shutdown(socket.SHUT_RDWR)
 
-    def mend(self) -> None:
-        """Let new connections through."""
+    def hold(self) -> None:
+        """Break every connection and let new ones wait without an answer."""
+        self._passes.clear()
+        self.cut()
         with self._lock:
             self._is_whole = True
+
+    def mend(self) -> None:
+        """Let new connections through, and those that wait."""
+        with self._lock:
+            self._is_whole = True
+        self._passes.set()
 
     def _start(self, work: object, *arguments: object) -> None:
         thread = threading.Thread(target=work, args=arguments, daemon=True)  # type: ignore[arg-type]
@@ -72,6 +82,7 @@ class Wire:
 
     def _carry(self, near: socket.socket, far: socket.socket) -> None:
         """Both ways until one end closes; then both are closed."""
+        self._passes.wait(10)
         back = threading.Thread(target=_pump, args=(far, near), daemon=True)
         back.start()
         _pump(near, far)
