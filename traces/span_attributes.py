@@ -87,6 +87,7 @@ def answer(event: events.ModelAnswered, start_ns: int) -> Attributes:
         "gen_ai.response.finish_reasons": [said.finish_reason] if said.finish_reason else [],
         "gen_ai.output.messages": (Payload(value=message_value(event.message)),),
         "toolloop.is_final": event.is_final,
+        **_exchange(event.exchange),
     }
     if said.first_chunk_ns:
         seconds = max(said.first_chunk_ns - start_ns, 0) / 1e9
@@ -127,6 +128,7 @@ def model_failure(event: events.ModelFailed) -> Attributes:
     return {
         "error.type": event.kind,
         "toolloop.error": event.error,
+        **_exchange(event.exchange),
         **_present(
             {
                 "toolloop.error.status": event.status,
@@ -136,6 +138,15 @@ def model_failure(event: events.ModelFailed) -> Attributes:
             }
         ),
     }
+
+
+def model_cancel(event: events.ModelCancelled) -> Attributes:
+    """Of a model request that was broken off."""
+    return {"toolloop.error.partial": event.partial, **_exchange(event.exchange)}
+
+
+def _exchange(report: events.JsonObject) -> Attributes:
+    return {"toolloop.exchange": Payload(value=report)} if report else {}
 
 
 def provider_retry(event: events.ProviderRetry) -> Attributes:

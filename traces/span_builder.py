@@ -248,8 +248,9 @@ class SpanBuilder:
                 return [_close(span, event.at_ns, "ok", attributes)]
             case events.ModelFailed():
                 return [_close(span, event.at_ns, "error", attributes_of.model_failure(event))]
-        partial = {"toolloop.error.partial": getattr(event, "partial", "")}
-        return [_close(span, event.at_ns, "cancelled", partial)]
+            case events.ModelCancelled():
+                return [_close(span, event.at_ns, "cancelled", attributes_of.model_cancel(event))]
+        return []
 
     def _handle_hook(
         self, run: RunSpans, event: events.HookStarted | events.HookFinished

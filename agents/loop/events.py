@@ -116,6 +116,7 @@ class ModelAnswered(Event):
     """An answer is whole. ``message`` is what is stored; its calls carry their keys.
 
     ``is_final`` tells that this message is the run's answer (no calls will be executed after it).
+    ``exchange`` is what went over the wire (``agents.loop.exchange``).
     """
 
     turn: Turn
@@ -125,6 +126,7 @@ class ModelAnswered(Event):
     message: Message
     answer: ModelAnswer
     is_final: bool
+    exchange: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +145,7 @@ class ModelFailed(Event):
     detail: str = ""
     hint: str = ""
     partial: str = ""
+    exchange: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +155,7 @@ class ModelCancelled(Event):
     turn: Turn
     attempt: int
     partial: str
+    exchange: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from agents.loop.exchange import Exchange
 from agents.loop.messages import JsonObject, JsonValue, ToolCall
 from agents.loop.results import ToolReply
 
@@ -38,13 +39,15 @@ class ModelRequest:
     """One request body: everything is ready for the wire, dictionaries in chat-completions shape.
 
     ``tools`` is empty when none are offered (then no ``tools`` key is sent). ``options`` are
-    further fields of the body (``temperature``, ``max_tokens`` ...).
+    further fields of the body (``temperature``, ``max_tokens`` ...). The provider writes down in
+    ``exchange`` what it sends and gets.
     """
 
     model: str
     messages: tuple[JsonObject, ...]
     tools: tuple[JsonObject, ...] = ()
     options: JsonObject = field(default_factory=dict)
+    exchange: Exchange = field(default_factory=Exchange, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

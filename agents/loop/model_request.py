@@ -195,10 +195,16 @@ async def _ask_once(
         answer = await target.client.answer(request, _show(run, turn, attempt, shown))
     except asyncio.CancelledError:
         run.partial_text = "".join(shown)
-        await run.emit(ModelCancelled, turn=turn, attempt=attempt, partial="".join(shown))
+        await run.emit(
+            ModelCancelled,
+            turn=turn,
+            attempt=attempt,
+            partial="".join(shown),
+            exchange=request.exchange.report(),
+        )
         raise
     except ModelError as error:
-        await _note_failure(run, error, target, turn, attempt, "".join(shown))
+        await _note_failure(run, error, target, turn, attempt, "".join(shown), request)
         raise
     if not offer_tools:
         # Nobody will execute these calls: they must not stand in the conversation without results.
@@ -236,6 +242,7 @@ async def _note_failure(
     turn: Turn,
     attempt: int,
     partial: str,
+    request: ModelRequest,
 ) -> None:
     await run.emit(
         ModelFailed,
@@ -249,6 +256,7 @@ async def _note_failure(
         detail=error.detail,
         hint=error.hint,
         partial=partial,
+        exchange=request.exchange.report(),
     )
 
 
@@ -285,6 +293,7 @@ async def _keep_answer(
         message=message if not run.assistant.sandbox else replace(message, tool_calls=()),
         answer=answer,
         is_final=not calls or run.assistant.sandbox,
+        exchange=request.exchange.report(),
     )
     return Answer(message=message, answer=answer)
 

@@ -20,6 +20,7 @@ import openai
 from openai import AsyncStream
 
 from agents.loop.errors import ModelKeyRefused, ModelNotFound
+from agents.loop.exchange import Exchange
 from agents.loop.interfaces import ModelAnswer, ModelRequest, OnDelta
 from agents.loop.messages import JsonObject, JsonValue
 from agents.providers.openai_errors import (
@@ -141,7 +142,9 @@ class OpenAIChat:
         client = self._open_client(endpoint)
         accumulator = StreamAccumulator(_tool_names(request))
         try:
-            async with await _post(client, self._body(request)) as stream:
+            body = self._body(request)
+            request.exchange.begin(body)
+            async with await _post(client, body, request.exchange) as stream:
                 return await _read(stream, accumulator, on_delta, endpoint)
         except openai.APIStatusError:
             raise
@@ -161,6 +164,7 @@ class _ChatStream(AsyncStream[object]):
     """
 
     is_done = False
+    exchange: Exchange
 
     async def __stream__(self) -> AsyncIterator[object]:
         response = self.response
@@ -178,6 +182,7 @@ class _ChatStream(AsyncStream[object]):
         events = self._iter_events()
         async for event in events:
             data = event.data.strip()
+            self.exchange.received(data)
             if data.startswith("[DONE]"):
                 self.is_done = True
                 await _read_rest(events)
@@ -188,6 +193,7 @@ class _ChatStream(AsyncStream[object]):
 
     def _events_of_body(self, content: str) -> list[object]:
         """The events of a body that does not call itself a stream: one object, or events still."""
+        self.exchange.received(content)
         lines = [line[5:].strip() for line in content.splitlines() if line.startswith("data:")]
         if lines:
             self.is_done = "[DONE]" in lines
@@ -207,7 +213,7 @@ async def _read_rest(events: AsyncIterator[object]) -> None:
                 pass
 
 
-async def _post(client: _Client, body: JsonObject) -> _ChatStream:
+async def _post(client: _Client, body: JsonObject, exchange: Exchange) -> _ChatStream:
     """Send a request; its answer as a stream. Raises what the SDK's own ``post`` would raise.
 
     That one builds options, headers and address anew for each request, and copies them three times:
@@ -218,14 +224,17 @@ async def _post(client: _Client, body: JsonObject) -> _ChatStream:
     request = client.chat_request(text.encode("utf-8", "replace"))
     try:
         response = await client.http.send(request, stream=True)
+        exchange.answered(response.status_code)
         if not response.is_success:
-            await response.aread()
+            exchange.received((await response.aread()).decode(errors="replace"))
             raise client.status_error(response)
     except httpx2.TimeoutException as error:
         raise openai.APITimeoutError(request=request) from error
     except httpx2.RequestError as error:
         raise openai.APIConnectionError(request=request) from error
-    return _ChatStream(cast_to=object, response=response, client=client)
+    stream = _ChatStream(cast_to=object, response=response, client=client)
+    stream.exchange = exchange
+    return stream
 
 
 async def _read(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from agents.loop import exchange
 from agents.loop.errors import (
     ContextTooLong,
     ModelError,
@@ -364,3 +366,48 @@ async def test_the_wish_comes_with_the_error() -> None:
 def test_the_package_does_not_import_openai() -> None:
     program = "import sys, agents.providers; sys.exit('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
+
+
+async def test_what_went_over_the_wire_is_written_down() -> None:
+    asked = request(options={"temperature": 0.2}, tools=(TOOL,))
+    with FakeProvider([text("Hello")]) as provider:
+        async with chat(provider) as model:
+            await model.answer(asked, ignore)
+    report = asked.exchange.report()
+    assert report["body"] == {
+        "model": "m1",
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "temperature": 0.2,
+    }
+    assert (report["status"], report["left_out"]) == (200, 0)
+    times, texts = zip(*report["chunks"], strict=True)  # type: ignore[arg-type]
+    assert texts[-1] == "[DONE]"
+    said = [json.loads(item)["choices"][0]["delta"].get("content") for item in texts[:2]]
+    assert "".join(filter(None, said)) in ("Hel", "Hello")
+    assert list(times) == sorted(times)
+
+
+async def test_a_refusal_is_written_down_as_it_came() -> None:
+    asked = request()
+    with FakeProvider([error(400, {"message": "no such thing"})]) as provider:
+        async with chat(provider) as model:
+            with pytest.raises(ModelError):
+                await model.answer(asked, ignore)
+    report = asked.exchange.report()
+    assert report["status"] == 400
+    assert "no such thing" in str(report["chunks"])
+
+
+async def test_of_an_endless_answer_the_beginning_is_written_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exchange, "MAX_CHARS", 300)
+    asked = request()
+    with FakeProvider([text("word " * 200)]) as provider:
+        async with chat(provider) as model:
+            answer = await model.answer(asked, ignore)
+    report = asked.exchange.report()
+    assert answer.text == "word " * 200
+    assert sum(len(item[1]) for item in report["chunks"]) == 300  # type: ignore[index,union-attr]
+    assert report["left_out"] > 0  # type: ignore[operator]
