@@ -1,0 +1,88 @@
+"""The way in: what a page of the inspector needs, from rows and payloads.
+
+Place in the house: ``traces.inspection``. Pure but for gettext: the texts are in the language that
+is active. ``spans`` are all spans of a trace in any order; attributes that are payloads hold
+hashes, ``payloads`` the values by hash (one that is missing is said to be no longer stored).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from traces.inspection.detail_models import DetailView
+from traces.inspection.panel_models import PanelsView
+from traces.inspection.view_models import LineView, PageView
+from traces.records import SpanRecord, TraceRecord
+
+Payloads = Mapping[str, object]
+"""Payloads by hash."""
+
+
+def page_hashes(spans: Sequence[SpanRecord]) -> list[str]:
+    """The payloads that ``build_page`` needs: the arguments of calls and the catalogs."""
+    raise NotImplementedError
+
+
+def detail_hashes(spans: Sequence[SpanRecord], span_id: str) -> list[str]:
+    """The payloads that ``build_details`` needs of one span."""
+    raise NotImplementedError
+
+
+def panel_hashes(spans: Sequence[SpanRecord]) -> list[str]:
+    """The payloads that ``build_panels`` needs: arguments, and each message and tool sent, once."""
+    raise NotImplementedError
+
+
+def build_page(
+    trace: TraceRecord,
+    spans: Sequence[SpanRecord],
+    payloads: Payloads,
+    *,
+    now_ns: int,
+    selected: str = "",
+    turn: str = "",
+    window: int | None = None,
+) -> PageView:
+    """Verdict, totals, rail and tree. ``selected`` is a span's id, ``turn`` a turn of the root run;
+    ids that are unknown fall back to the span that tells most. ``window`` is the model's, if known.
+
+    A trace of more than ``traces.inspection.tree.FOLD_OVER`` spans has the turns that are not
+    selected folded: ``RowView.hidden`` counts their rows.
+    """
+    raise NotImplementedError
+
+
+def build_branch(
+    trace: TraceRecord,
+    spans: Sequence[SpanRecord],
+    payloads: Payloads,
+    *,
+    span_id: str,
+    now_ns: int,
+) -> tuple[LineView, ...]:
+    """The lines below one row, all of them; empty for an unknown span."""
+    raise NotImplementedError
+
+
+def build_details(
+    trace: TraceRecord,
+    spans: Sequence[SpanRecord],
+    payloads: Payloads,
+    *,
+    span_id: str,
+    now_ns: int,
+) -> DetailView | None:
+    """The right side for one span; ``None`` for an unknown one."""
+    raise NotImplementedError
+
+
+def build_panels(
+    trace: TraceRecord,
+    spans: Sequence[SpanRecord],
+    payloads: Payloads,
+    *,
+    now_ns: int,
+    window: int | None = None,
+) -> PanelsView:
+    """Ledger, limits, what was sent again, context growth and smells of the root run."""
+    raise NotImplementedError
