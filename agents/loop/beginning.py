@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from agents.loop.approval import build_policy
-from agents.loop.catalog import ServerChoice, build_catalog, read_server_choices
+from agents.loop.catalog import ServerChoice, read_server_choices
 from agents.loop.errors import HookError, ServerUnavailable
 from agents.loop.events import CatalogBuilt, Emit, RunStarted
 from agents.loop.hook_context import build_context
@@ -17,7 +16,7 @@ from agents.loop.hooks import CreateDecision, call_hook, read_create
 from agents.loop.interfaces import Clock, ServerListing, ToolCaller
 from agents.loop.limits import Guards
 from agents.loop.messages import Message, Role, message_to_dict, text_of
-from agents.loop.prompts import order_prompts, samples_section
+from agents.loop.offer import make_offer, usual_prompts
 from agents.loop.request import Outside, RunRequest
 from agents.loop.state import RunState, RunTimer
 
@@ -74,18 +73,12 @@ async def build_request(run: RunState, decision: CreateDecision) -> None:
     prompts = _choose_prompts(run, decision)
     run.system_prompts = [text_of(p.content) for p in prompts if p.role is Role.SYSTEM]
     run.targets = await run.outside.models(decision.provider, decision.model)
-    choices = _choose_servers(run, decision)
-    await _build_catalog(run, choices)
-    run.prompts = order_prompts(prompts, samples_section(run.catalog.offered))
+    await _build_offer(run, _choose_servers(run, decision), prompts)
 
 
 def _choose_prompts(run: RunState, decision: CreateDecision) -> list[Message]:
     """Global prompts, then the assistant's or the chosen preset."""
-    assistant = run.assistant
-    without_global = decision.disable_global_prompts
-    if without_global is None:
-        without_global = assistant.disable_global_prompts
-    own: Sequence[Message] = assistant.prompts
+    assistant, own = run.assistant, None
     if decision.prompt_preset is not None:
         if decision.prompt_preset not in assistant.prompt_presets:
             known = ", ".join(assistant.prompt_presets) or "none"
@@ -94,7 +87,7 @@ def _choose_prompts(run: RunState, decision: CreateDecision) -> list[Message]:
                 f"{assistant.assistant_id} has {known}"
             )
         own = assistant.prompt_presets[decision.prompt_preset]
-    return [*([] if without_global else assistant.global_prompts), *own]
+    return usual_prompts(assistant, own=own, without_global=decision.disable_global_prompts)
 
 
 def _choose_servers(run: RunState, decision: CreateDecision) -> list[ServerChoice]:
@@ -119,19 +112,20 @@ def _narrowed(choice: ServerChoice, whitelist: frozenset[str] | None) -> ServerC
     return ServerChoice(server=choice.server, allowed_tools=wanted)
 
 
-async def _build_catalog(run: RunState, choices: Sequence[ServerChoice]) -> None:
+async def _build_offer(
+    run: RunState, choices: Sequence[ServerChoice], prompts: Sequence[Message]
+) -> None:
     """Ask all servers at once for their tools; one that does not answer is left out."""
     servers = [choice.server for choice in choices]
     run.tools = tools = await run.outside.tools(servers)
-    own = [choice.server for choice in run.assistant.servers]
-    run.policy = build_policy(run.assistant.approval, list(dict.fromkeys([*servers, *own])))
     listings = await asyncio.gather(*(_list_tools(tools, server) for server in servers))
-    run.catalog = build_catalog(
-        choices,
-        dict(zip(servers, listings, strict=True)),
-        run.policy,
-        max_tools=run.limits.max_tools,
+    offer = make_offer(
+        run.assistant,
+        prompts=prompts,
+        choices=choices,
+        listings=dict(zip(servers, listings, strict=True)),
     )
+    run.policy, run.catalog, run.prompts = offer.policy, offer.catalog, list(offer.prompts)
     await run.emit(CatalogBuilt, report=run.catalog.report())
 
 

@@ -52,12 +52,12 @@ class McpConnection:
         self._resolved = resolved
         self._server = resolved.config.server_id
         self._connect_seconds = connect_seconds
-        self._watch = WireWatch(on_list_changed=self._forget_listing, on_end=self._note_end)
+        self._watch = WireWatch(on_list_changed=self.forget_listing, on_end=self._note_end)
         self._transport = ServerTransport(
             resolved,
             self._watch,
             on_fault=self._note_fault,
-            on_channel_change=self._forget_listing,
+            on_channel_change=self.forget_listing,
         )
         self._owner: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -250,10 +250,10 @@ class McpConnection:
         while True:
             try:
                 async with listen(session, tools_list_changed=True) as subscription:
-                    self._forget_listing()
+                    self.forget_listing()
                     self._is_subscribed = bool(subscription.honored.tools_list_changed)
                     async for _event in subscription:
-                        self._forget_listing()
+                        self.forget_listing()
             except SubscriptionLost:
                 pass
             except MCPError as error:
@@ -261,7 +261,7 @@ class McpConnection:
                 return
             finally:
                 self._is_subscribed = False
-                self._forget_listing()
+                self.forget_listing()
             await asyncio.sleep(RELISTEN_SECONDS)
 
     def _hears_changes(self) -> bool:
@@ -280,7 +280,8 @@ class McpConnection:
         assert self._session is not None
         return await fetch_tools(self._session, self._server)
 
-    def _forget_listing(self) -> None:
+    def forget_listing(self) -> None:
+        """Have the next listing ask the server anew."""
         self._changes += 1
         self._listing = None
 

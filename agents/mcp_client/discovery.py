@@ -44,7 +44,7 @@ def _spec_from(server: str, tool: JsonObject, *, name: str, refused: bool) -> To
     hints = annotations if isinstance(annotations, dict) else {}
     schema = tool.get("inputSchema")
     output = _cleaned(tool.get("outputSchema"))
-    reason = _invalid_reason(schema)
+    reason = invalid_reason(schema)
     if refused and not reason:
         reason = "its x-mcp-header annotations are not valid"
     return ToolSpec(
@@ -59,7 +59,8 @@ def _spec_from(server: str, tool: JsonObject, *, name: str, refused: bool) -> To
     )
 
 
-def _invalid_reason(schema: JsonValue) -> str:
+def invalid_reason(schema: JsonValue) -> str:
+    """Why a tool with this schema cannot be offered; empty where it can."""
     if schema is None or schema is True or isinstance(schema, dict):
         return ""
     return f"inputSchema must be an object, got {type(schema).__name__} {schema!r:.60}"

@@ -58,6 +58,10 @@ class Connection(Protocol):
         """All tools. Raises ``ServerUnavailable``."""
         ...
 
+    def forget_listing(self) -> None:
+        """Have the next listing ask the server anew."""
+        ...
+
     async def call_tool(
         self,
         spec: ToolSpec,
@@ -129,6 +133,13 @@ class ServerPool:
         if key not in self._slots:
             self._slots[key] = _Slot(self, config)
         return self._slots[key]
+
+    def ask_anew(self, config: ServerConfig) -> None:
+        """Have the next listing of a server come from the server itself, and at once: open
+        connections stay, what was remembered is forgotten, a failed one need not wait."""
+        slot = self._slots.get(_key_of(config))
+        if slot is not None:
+            slot.ask_anew()
 
     def end(self, connection: Connection) -> None:
         """End a connection in the background; ``close`` waits for it."""
@@ -269,6 +280,12 @@ class _Slot:
         if opening.cancelled():
             raise ServerUnavailable(self._config.server_id, "the application is shutting down")
         return opening.result()
+
+    def ask_anew(self) -> None:
+        """Forget what was listed, and the wait after a failure."""
+        self._next_try = 0.0
+        if self._connection is not None:
+            self._connection.forget_listing()
 
     def note_failure(self, connection: Connection, error: ServerUnavailable) -> None:
         """Remember why a connection could not be used."""

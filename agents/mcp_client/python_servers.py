@@ -82,6 +82,9 @@ class PythonConnection:
         """The tools of the module in the order of their definition."""
         return tuple(tool.spec for tool in self._tools or ())
 
+    def forget_listing(self) -> None:
+        """Nothing to forget: a module lists what it defines."""
+
     async def call_tool(
         self,
         spec: ToolSpec,

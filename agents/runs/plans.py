@@ -10,7 +10,6 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from django.conf import settings
 from django.db.models import prefetch_related_objects
 from django.utils.module_loading import import_string
 
@@ -34,12 +33,11 @@ from agents.models import (
     Run,
     Server,
     ToolSample,
-    TrustedName,
-    TrustedNameKind,
 )
 from agents.models import Message as StoredMessage
 from agents.runs.server_configs import server_config
 from agents.runs.statements import fetch_row, fetch_rows
+from agents.runs.trust import is_trusted_module
 
 FALLBACK_ASSISTANT = "toolloop.loop_fallback"
 
@@ -171,7 +169,7 @@ def _plan(
         raise ValueError(f"the assistant of run {run.pk} was deleted")
     links = _fetch_links(assistant)
     hooks, fault = _load_hooks(assistant)
-    config = _assistant_config(assistant, links, hooks)
+    config = assistant_config(assistant, links, hooks)
     run.configuration = snapshot(assistant, links)
     return RunPlan(
         run=run,
@@ -213,9 +211,10 @@ def _fetch_samples(server: Server) -> list[ToolSample]:
     return fetch_rows(ToolSample, {"server_id": server.pk}, order="position")
 
 
-def _assistant_config(
+def assistant_config(
     assistant: Assistant, links: Sequence[AssistantServer], hooks: Hooks
 ) -> AssistantConfig:
+    """An assistant as the loop sees it; ``links`` are its servers in order, stored or not yet."""
     global_prompts = tuple(
         Message(role=Role(prompt.role), content=prompt.content)
         for prompt in fetch_rows(GlobalPrompt, {}, order="position")
@@ -298,10 +297,10 @@ def _load_hooks(assistant: Assistant) -> tuple[Hooks, str]:
     try:
         return (
             Hooks(
-                create=_hook(assistant.create_hook),
-                next=_hook(assistant.next_hook),
-                before_tool_call=_hook(assistant.before_tool_call_hook),
-                after_tool_call=_hook(assistant.after_tool_call_hook),
+                create=load_hook(assistant.create_hook),
+                next=load_hook(assistant.next_hook),
+                before_tool_call=load_hook(assistant.before_tool_call_hook),
+                after_tool_call=load_hook(assistant.after_tool_call_hook),
             ),
             "",
         )
@@ -309,12 +308,12 @@ def _load_hooks(assistant: Assistant) -> tuple[Hooks, str]:
         return Hooks(), str(error)
 
 
-def _hook(path: str) -> Hook | None:
+def load_hook(path: str) -> Hook | None:
     """The hook behind a dotted path. Raises ``HookError`` where it may not or cannot be used."""
     if not path:
         return None
     module = path.rpartition(".")[0]
-    if not _is_trusted_module(module):
+    if not is_trusted_module(module):
         raise HookError(
             f"The hook {path} is not on the list of allowed modules: add {module} to "
             "TOOLLOOP_HOOK_MODULES or import the assistant from a bundle"
@@ -326,14 +325,6 @@ def _hook(path: str) -> Hook | None:
     if not callable(function):
         raise HookError(f"The hook {path} is no callable, but {type(function).__name__}")
     return Hook(path=path, function=function)
-
-
-def _is_trusted_module(module: str) -> bool:
-    allowed = list(settings.TOOLLOOP_HOOK_MODULES)
-    allowed += TrustedName.objects.filter(kind=TrustedNameKind.MODULE).values_list(
-        "value", flat=True
-    )
-    return any(module == name or module.startswith(f"{name}.") for name in allowed)
 
 
 def _read_path(run: Run) -> list[StoredMessage]:

@@ -10,6 +10,7 @@ import asyncio
 from dataclasses import dataclass
 
 from agents.loop.open_calls import OpenCalls
+from agents.mcp_client.pool import ServerPool
 from agents.runs.approvals import BrowserApprover
 from agents.runs.hub import Hub, Render, RenderAll
 from agents.runs.resources import RunResources
@@ -24,6 +25,7 @@ class WebProcess:
     supervisor: Supervisor
     approver: BrowserApprover
     open_calls: OpenCalls
+    pool: ServerPool
 
 
 _process: WebProcess | None = None
@@ -40,7 +42,11 @@ def start_web_process(render: Render, render_all: RenderAll) -> WebProcess:
             resources=resources, approver=approver, observers=[hub], tell_lost=hub.sync_all
         )
         _process = WebProcess(
-            hub=hub, supervisor=supervisor, approver=approver, open_calls=resources.open_calls
+            hub=hub,
+            supervisor=supervisor,
+            approver=approver,
+            open_calls=resources.open_calls,
+            pool=resources.pool,
         )
         supervisor.start()
     return _process
