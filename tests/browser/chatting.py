@@ -20,6 +20,7 @@ def say(page: Page, text: str) -> None:
     page.fill("#say", text)
     page.press("#say", "Enter")
     wait_for_text(page, ".msg.user .bub", text.splitlines()[-1])
+    page.wait_for_load_state()
     expect(page.locator(".msg.user .bub").last).to_have_text(text)
 
 
@@ -27,6 +28,7 @@ def start(page: Page, text: str) -> None:
     """Click the starter prompt that sends this text."""
     page.locator(f'[data-starter][value="{text}"]').click()
     wait_for_text(page, ".msg.user .bub", text)
+    page.wait_for_load_state()
 
 
 def start_survey(page: Page) -> None:

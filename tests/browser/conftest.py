@@ -166,12 +166,13 @@ def page(site: Site, tabs: OpenTab) -> Page:
 
 
 def log_in(tab: Page, site: Site, name: str = "operator", password: str = "") -> None:
-    """Log in through the page."""
+    """Log in through the page; returns when the scripts of the next one have run."""
     tab.goto(site.url)
     tab.fill("input[name=username]", name)
     tab.fill("input[name=password]", password or site.password)
     tab.press("input[name=password]", "Enter")
     tab.wait_for_selector("#say")
+    tab.wait_for_load_state()
 
 
 def _free_port() -> int:
