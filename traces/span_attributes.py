@@ -87,6 +87,7 @@ def answer(event: events.ModelAnswered, start_ns: int) -> Attributes:
         "gen_ai.response.finish_reasons": [said.finish_reason] if said.finish_reason else [],
         "gen_ai.output.messages": (Payload(value=message_value(event.message)),),
         "toolloop.is_final": event.is_final,
+        "toolloop.answer.calls": len(said.tool_calls),
         **_exchange(event.exchange),
     }
     if said.first_chunk_ns:
@@ -192,6 +193,8 @@ def call_start(event: events.ToolCallStarted | events.ToolCallWaiting) -> Attrib
     }
     if raw != event.arguments:
         attributes["toolloop.call.raw_arguments"] = Payload(value=raw)
+    if isinstance(event, events.ToolCallWaiting):
+        attributes["toolloop.approval.asked_ns"] = event.at_ns
     return attributes
 
 
@@ -223,6 +226,7 @@ def result(value: events.ToolResult) -> Attributes:
         "toolloop.truncated": value.is_truncated,
         "toolloop.kept": value.is_kept,
         "toolloop.chars": len(text),
+        "toolloop.seen_chars": len(value.text),
         "toolloop.duration_ms": value.duration_ms,
         "gen_ai.tool.call.result": Payload(value=text),
     }

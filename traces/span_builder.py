@@ -185,10 +185,7 @@ class SpanBuilder:
         del self._runs[event.run]
         status = SPAN_STATUS_OF_RUN.get(event.status, "error")
         leftover = "lost" if status == "lost" else "cancelled"
-        changes: list[Change] = [
-            _close(span, event.at_ns, "ok" if span is run.fallback else leftover)
-            for span in run.open_spans()
-        ]
+        changes: list[Change] = [_close(span, event.at_ns, leftover) for span in run.open_spans()]
         attributes = attributes_of.run_end(event)
         if run.history_notes:
             attributes["toolloop.history.notes"] = run.history_notes
