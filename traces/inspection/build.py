@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from traces.inspection.detail_models import DetailView
+from traces.inspection.page import page_view
 from traces.inspection.panel_models import PanelsView
+from traces.inspection.reading import hashes_of, read_trace
+from traces.inspection.tree import branch_lines
 from traces.inspection.view_models import LineView, PageView
 from traces.records import SpanRecord, TraceRecord
 
@@ -20,7 +23,9 @@ Payloads = Mapping[str, object]
 
 def page_hashes(spans: Sequence[SpanRecord]) -> list[str]:
     """The payloads that ``build_page`` needs: the arguments of calls and the catalogs."""
-    raise NotImplementedError
+    names = ("gen_ai.tool.call.arguments", "toolloop.catalog")
+    kinds = ("tool_call", "policy")
+    return list({digest for s in spans if s.kind in kinds for digest in hashes_of(s, *names)})
 
 
 def detail_hashes(spans: Sequence[SpanRecord], span_id: str) -> list[str]:
@@ -49,7 +54,8 @@ def build_page(
     A trace of more than ``traces.inspection.tree.FOLD_OVER`` spans has the turns that are not
     selected folded: ``RowView.hidden`` counts their rows.
     """
-    raise NotImplementedError
+    reading = read_trace(trace, spans, payloads, now_ns=now_ns)
+    return page_view(reading, selected=selected, turn=turn, window=window)
 
 
 def build_branch(
@@ -61,7 +67,8 @@ def build_branch(
     now_ns: int,
 ) -> tuple[LineView, ...]:
     """The lines below one row, all of them; empty for an unknown span."""
-    raise NotImplementedError
+    reading = read_trace(trace, spans, payloads, now_ns=now_ns)
+    return branch_lines(reading, span_id)
 
 
 def build_details(

@@ -1,0 +1,23 @@
+"""Ways from one span to another on the page of a trace.
+
+Place in the house: ``traces.inspection``, pure. An address is a query on the page itself.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from traces.inspection.marks import kind_view
+from traces.inspection.view_models import LinkView
+from traces.records import SpanRecord
+
+
+def span_href(span: SpanRecord, *, tab: str = "") -> str:
+    """The address that selects a span: ``?turn=3&span=ab12``."""
+    query = {"turn": span.turn, "span": span.id, "tab": tab}
+    return "?" + urlencode({name: value for name, value in query.items() if value})
+
+
+def link_to(span: SpanRecord, text: str) -> LinkView:
+    """A link to a span with its mark."""
+    return LinkView(text=text, span=span.id, href=span_href(span), kind=kind_view(span.kind))

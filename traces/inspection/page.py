@@ -1,0 +1,80 @@
+"""The page above its panels, put together; which span is selected when none was asked for.
+
+Place in the house: ``traces.inspection``, pure.
+"""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from traces.inspection.marks import kind_view, run_state
+from traces.inspection.rail import rail_spans, rail_view
+from traces.inspection.reading import Reading, is_waiting
+from traces.inspection.totals import counts, error_spans, totals_view
+from traces.inspection.tree import tree_view
+from traces.inspection.verdicts import run_end, run_verdict
+from traces.inspection.view_models import PageView, VerdictView
+from traces.records import SpanRecord
+
+
+def page_view(
+    reading: Reading, *, selected: str = "", turn: str = "", window: int | None = None
+) -> PageView:
+    """Verdict, totals, rail and tree."""
+    trace = reading.trace
+    chosen = choose_span(reading, selected, turn)
+    chosen_id = chosen.id if chosen is not None else ""
+    return PageView(
+        trace=trace.id,
+        message=trace.message,
+        assistant=trace.assistant_name or trace.assistant,
+        started_ms=trace.start_ns // 1_000_000,
+        verdict=verdict_view(reading),
+        totals=totals_view(reading),
+        rail=rail_view(reading, selected=chosen_id, window=window),
+        tree=tree_view(reading, selected=chosen_id),
+        selected=chosen_id,
+        turn=chosen.turn if chosen is not None else "",
+        error_spans=tuple(span.id for span in error_spans(reading)),
+        turn_spans=tuple(span.id for span in rail_spans(reading)),
+        is_running=reading.is_running,
+    )
+
+
+def verdict_view(reading: Reading) -> VerdictView:
+    """How the root run ended, or what it does."""
+    agent = reading.root
+    end, told = run_end(reading, agent), run_verdict(reading, agent)
+    waits = [s for s in reading.spans if s.kind == "tool_call" and is_waiting(s)]
+    is_fallback = end.status == "completed" and (end.level or 1) > 1
+    level = _("answer level %(n)d of 3") % {"n": end.level} if (end.level or 0) > 1 else ""
+    return VerdictView(
+        headline=told.headline,
+        why=told.why,
+        advice=told.advice,
+        status=run_state("waiting" if reading.is_running and waits else end.status),
+        stop_reason=end.stop_reason,
+        stop_kind=kind_view("fallback") if is_fallback else None,
+        level=level,
+        counts=counts(reading),
+        is_running=reading.is_running,
+    )
+
+
+def choose_span(reading: Reading, selected: str, turn: str) -> SpanRecord | None:
+    """The span asked for, else the turn asked for, else the one that tells most: the last failure
+    of a run that failed, the last answer of one that did not, or the run itself."""
+    asked = reading.by_id.get(reading.aliases.get(selected, selected))
+    if asked is not None:
+        return asked
+    for span in rail_spans(reading):
+        is_own = span.run == reading.trace.run
+        if turn and is_own and ("F" if span.kind == "fallback" else span.turn) == turn:
+            return span
+    errors = error_spans(reading)
+    if errors and reading.trace.status == "failed":
+        return errors[-1]
+    answers = [s for s in reading.spans if s.kind == "model" and s.status == "ok"]
+    if answers and not reading.is_running:
+        return answers[-1]
+    return reading.root or next(iter(reading.spans), None)

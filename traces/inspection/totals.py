@@ -1,0 +1,215 @@
+"""The numbers of the header: where the time went, tokens, turns, and what can be jumped to.
+
+Place in the house: ``traces.inspection``, pure. Tokens are summed over the requests of all runs of
+the trace, so that child runs are counted once; cached tokens are part of the input and reasoning is
+part of the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from traces.inspection.formats import clauses, count, duration, percent, place
+from traces.inspection.intervals import (
+    APPROVAL,
+    BACK_OFF,
+    CATALOG,
+    HOOKS,
+    MODEL,
+    TOOLS,
+    time_by_sort,
+)
+from traces.inspection.links import span_href
+from traces.inspection.marks import kind_view
+from traces.inspection.reading import (
+    Reading,
+    integer,
+    is_failed_call,
+    limits_of,
+    number,
+)
+from traces.inspection.view_models import CountView, PartView, TokensView, TotalsView
+from traces.records import SpanRecord
+
+
+def totals_view(reading: Reading) -> TotalsView:
+    """All numbers of the header."""
+    wall = reading.end_ns - reading.start_ns
+    used, limit = _turns(reading)
+    calls = sum(span.kind == "tool_call" for span in reading.spans)
+    return TotalsView(
+        wall=duration(wall),
+        wall_ns=wall,
+        parts=_parts(reading, wall),
+        tokens=tokens_view(reading),
+        first_token=_first_token(reading),
+        turns=count(used),
+        turns_note=_turns_note(reading, limit),
+        turns_used=used,
+        turns_limit=limit,
+        calls=ngettext("%(n)s tool call", "%(n)s tool calls", calls) % {"n": count(calls)},
+    )
+
+
+def counts(reading: Reading) -> tuple[CountView, ...]:
+    """Errors, parameter retries, provider retries and fallbacks, with the spans to jump to."""
+    errors = error_spans(reading)
+    retries = [span for span in reading.spans if span.kind == "retry"]
+    again = [span for span in reading.spans if "toolloop.retry.error" in span.attributes]
+    fallbacks = [span for span in reading.spans if span.kind == "fallback"]
+    n = len(errors), len(retries), len(again), len(fallbacks)
+    return (
+        _count("errors", errors, ngettext("%(n)d error", "%(n)d errors", n[0])),
+        _count("parameter_retries", retries, ngettext("%(n)d retry", "%(n)d retries", n[1])),
+        _count(
+            "provider_retries",
+            again,
+            ngettext("%(n)d provider retry", "%(n)d provider retries", n[2]),
+        ),
+        _count("fallbacks", fallbacks, ngettext("%(n)d fallback", "%(n)d fallbacks", n[3])),
+    )
+
+
+def error_spans(reading: Reading) -> list[SpanRecord]:
+    """The spans where something failed: calls, requests and hooks; not what stands above them."""
+    return [
+        span
+        for span in reading.spans
+        if is_failed_call(span) or (span.status == "error" and span.kind in ("model", "hook"))
+    ]
+
+
+def _count(name: str, spans: Sequence[SpanRecord], words: str) -> CountView:
+    marks = {"parameter_retries": "retry", "provider_retries": "retry", "fallbacks": "fallback"}
+    kind = marks.get(name)
+    return CountView(
+        name=name,
+        count=len(spans),
+        text=words % {"n": len(spans)},
+        family="s-bad" if name == "errors" and spans else "",
+        icon="error" if name == "errors" else "",
+        kind=kind_view(kind) if kind else None,
+        spans=tuple(span.id for span in spans),
+        href=span_href(spans[0]) if spans else "",
+    )
+
+
+def _parts(reading: Reading, wall: int) -> tuple[PartView, ...]:
+    by_sort = time_by_sort(reading)
+
+    def spent(*sorts: int) -> int:
+        return sum(by_sort.get(sort, 0) for sort in sorts)
+
+    waited = _detail([(_("approval"), spent(APPROVAL)), (_("back-off"), spent(BACK_OFF))])
+    own = _detail([(_("hooks"), spent(HOOKS)), (_("catalog"), spent(CATALOG))])
+    rows = (
+        ("model", _("model"), spent(MODEL), "b km", ""),
+        ("tools", _("tools"), spent(TOOLS), "b kc", ""),
+        ("waiting", _("waiting"), spent(APPROVAL, BACK_OFF), "", waited),
+        ("own", _("own"), spent(-1, HOOKS, CATALOG), "b kt", own),
+    )
+    parts, before = [], 0
+    for name, word, ns, css, detail in rows:
+        parts.append(
+            PartView(
+                name=name,
+                word=word,
+                ns=ns,
+                text=duration(ns),
+                percent=percent(ns / wall if wall else 0),
+                x=place(before / wall if wall else 0),
+                width=place(ns / wall if wall else 0),
+                css=css,
+                is_hatched=name == "waiting",
+                detail=detail,
+            )
+        )
+        before += ns
+    return tuple(parts)
+
+
+def _detail(parts: Sequence[tuple[str, int]]) -> str:
+    return clauses(
+        _("%(name)s %(time)s") % {"name": name, "time": duration(ns)} for name, ns in parts if ns
+    )
+
+
+def tokens_view(reading: Reading) -> TokensView:
+    """The tokens of all requests."""
+    answered = [s for s in reading.spans if s.kind == "model" and s.status == "ok"]
+    uncounted = sum("gen_ai.usage.input_tokens" not in span.attributes for span in answered)
+    estimated = sum(bool(span.attributes.get("toolloop.usage.is_estimated")) for span in answered)
+    given, made = token_sum(answered, "input_tokens"), token_sum(answered, "output_tokens")
+    cached = token_sum(answered, "cache_read.input_tokens")
+    reasoning = token_sum(answered, "reasoning.output_tokens")
+    return TokensView(
+        input_count=given,
+        output_count=made,
+        input=count(given),
+        output=count(made),
+        cached=_("%(n)s cached") % {"n": count(cached)} if cached else "",
+        reasoning=_("%(n)s reasoning") % {"n": count(reasoning)} if reasoning else "",
+        is_estimated=bool(uncounted or estimated),
+        estimated=_estimated(uncounted, estimated),
+        children=_children(reading, answered),
+    )
+
+
+def token_sum(spans: Sequence[SpanRecord], name: str) -> int:
+    """The sum of one kind of tokens over requests."""
+    return sum(integer(span, f"gen_ai.usage.{name}") for span in spans)
+
+
+def _estimated(uncounted: int, estimated: int) -> str:
+    if uncounted:
+        return ngettext(
+            "%(n)d request without a count from the provider",
+            "%(n)d requests without a count from the provider",
+            uncounted,
+        ) % {"n": uncounted}
+    return _("estimated") if estimated else ""
+
+
+def _children(reading: Reading, answered: Sequence[SpanRecord]) -> str:
+    below = [span for span in answered if span.run != reading.trace.run]
+    if not below:
+        return ""
+    tokens = token_sum(below, "input_tokens") + token_sum(below, "output_tokens")
+    runs = len({span.run for span in below})
+    return ngettext(
+        "%(tokens)s of them in %(n)d child run", "%(tokens)s of them in %(n)d child runs", runs
+    ) % {"tokens": count(tokens), "n": runs}
+
+
+def _first_token(reading: Reading) -> str:
+    """From the first request to the first chunk of the first answer."""
+    requests = [span for span in reading.spans if span.kind == "model"]
+    for span in requests:
+        seconds = span.attributes.get("gen_ai.response.time_to_first_chunk")
+        if seconds is not None:
+            since = span.start_ns - requests[0].start_ns
+            return duration(since + number(seconds) * 1e9)
+    return ""
+
+
+def _turns(reading: Reading) -> tuple[int, int]:
+    """Loop turns used by the root run, and how many it may use (0 where that is not known)."""
+    used = max(
+        (
+            int(span.turn)
+            for span in reading.spans
+            if span.kind == "turn" and span.run == reading.trace.run and span.turn.isdigit()
+        ),
+        default=0,
+    )
+    return used, int(number(limits_of(reading, reading.trace.run).get("max_turn")))
+
+
+def _turns_note(reading: Reading, limit: int) -> str:
+    if not any(span.kind == "turn" for span in reading.spans):
+        return ""
+    first = _("and the first")
+    return _("of %(limit)s, and the first") % {"limit": count(limit)} if limit else first
