@@ -1,4 +1,4 @@
-"""The record of runs as rows: one trace, its spans, and the payloads that spans refer to.
+"""The record of runs as rows: one trace, its spans, the payloads that spans refer to, and texts.
 
 Place in the house: ``traces``. Nothing here points into the tables of agents: runs, conversations
 and assistants are plain ids, so that a trace outlives what it tells about. Written by
@@ -40,7 +40,7 @@ class Trace(models.Model):
     ends.
 
     ``status`` is the run's status (``running``, ``completed``, ``failed`` ...), ``message`` the
-    start of the user's message.
+    start of the user's message. ``is_indexed`` tells that its texts can be searched.
     """
 
     id = models.CharField(max_length=32, primary_key=True)
@@ -59,10 +59,18 @@ class Trace(models.Model):
     output_tokens = models.PositiveBigIntegerField(default=0)
     start_ns = models.BigIntegerField()
     end_ns = models.BigIntegerField(null=True, blank=True)
+    is_indexed = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         ordering = ["-start_ns"]
-        indexes = [models.Index(fields=["-start_ns"], name="trace_newest_first")]
+        indexes = [
+            models.Index(fields=["-start_ns"], name="trace_newest_first"),
+            models.Index(
+                fields=["start_ns"],
+                condition=Q(is_indexed=False, end_ns__isnull=False),
+                name="trace_to_be_indexed",
+            ),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(end_ns__isnull=True, status="running")
@@ -119,3 +127,29 @@ class Blob(models.Model):
 
     def __str__(self) -> str:
         return self.sha256
+
+
+class Document(models.Model):
+    """The searchable text of a payload, stored once: what a person would look for in it."""
+
+    id = models.BigAutoField(primary_key=True)
+    sha256 = models.CharField(max_length=64, unique=True)
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return self.sha256
+
+
+class Mention(models.Model):
+    """A text that occurs in a trace."""
+
+    trace = models.ForeignKey(Trace, on_delete=models.CASCADE, related_name="mentions")
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="mentions")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["trace", "document"], name="mention_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.trace_id}: {self.document_id}"

@@ -2,7 +2,7 @@
 
 Place in the house: ``traces``; named in ``TOOLLOOP_EVENT_SINKS``. One writer per event loop serves
 all runs: it gathers changes for 100 ms and stores them in one transaction. A run goes on when
-storing fails.
+storing fails. The texts of ended traces are indexed for the search a little later.
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ from django.db import InterfaceError, OperationalError
 
 from agents.loop.events import Event, ModelDeltaReceived
 from traces.records import Change, RunLost, SpanRecord, TraceRecord
+from traces.search import index_next_trace
 from traces.span_builder import SpanBuilder
 from traces.storage import TraceStorage
 
 GATHER_SECONDS = 0.1
+
+INDEX_SECONDS = 1.0
+"""How long after a trace has ended its texts are indexed: the next run comes first."""
 
 MAX_PENDING = 20_000
 """Spans that wait for a database that refuses them; beyond that the waiting ones are given up."""
@@ -42,8 +46,9 @@ class TraceSink:
         await _writer().flush()
 
     async def close(self) -> None:
-        """Store what is left; the writer keeps no task and no timer."""
+        """Store and index what is left; the writer keeps no task and no timer."""
         await _writer().flush()
+        await _writer().index()
 
 
 class _Writer:
@@ -58,6 +63,8 @@ class _Writer:
         self._lost_runs: list[RunLost] = []
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
+        self._index_timer: asyncio.TimerHandle | None = None
+        self._index_task: asyncio.Task[None] | None = None
         self._is_refused = False
 
     def take(self, event: Event) -> None:
@@ -78,6 +85,13 @@ class _Writer:
             await asyncio.shield(self._task)
             if self._is_refused:
                 return
+
+    async def index(self) -> None:
+        """Index the texts of ended traces now, if that is still to be done."""
+        if self._index_timer is not None:
+            self._start_indexing()
+        if self._index_task is not None:
+            await asyncio.shield(self._index_task)
 
     def _note(self, change: Change) -> None:
         match change:
@@ -106,6 +120,8 @@ class _Writer:
             write = sync_to_async(self._storage.write)
             await write(list(spans.values()), list(traces.values()), lost_runs)
             self._is_refused = False
+            if lost_runs or any(trace.end_ns for trace in traces.values()):
+                self._index_soon()
         # An observer may fail in any way: it is logged, and the run goes on (style, rule 9).
         except Exception as error:
             self._is_refused = True
@@ -114,6 +130,29 @@ class _Writer:
             self._task = None
             if not self._builder.has_runs():
                 self._storage.forget_payloads()
+
+    def _index_soon(self) -> None:
+        loop = self._loop()
+        if self._index_timer is None and loop is not None:
+            self._index_timer = loop.call_later(INDEX_SECONDS, self._start_indexing)
+
+    def _start_indexing(self) -> None:
+        if self._index_timer is not None:
+            self._index_timer.cancel()
+            self._index_timer = None
+        if self._index_task is None:
+            self._index_task = asyncio.ensure_future(self._index())
+
+    async def _index(self) -> None:
+        """One trace after the other, so that what is to be stored comes between them."""
+        try:
+            while await sync_to_async(index_next_trace)():
+                pass
+        # What is not indexed now is indexed after the next run; nothing depends on it.
+        except Exception as error:
+            logger.warning("traces could not be indexed: %s: %s", type(error).__name__, error)
+        finally:
+            self._index_task = None
 
     def _keep(
         self,

@@ -16,7 +16,7 @@ from agents.loop.open_calls import OpenCalls
 from agents.mcp_client.pool import ServerPool
 from agents.models import new_id
 from agents.runs.plans import ProviderFacts
-from agents.runs.sinks import Observer, load_observers
+from agents.runs.sinks import Observer, close_observers, load_observers
 
 if TYPE_CHECKING:
     import httpx2
@@ -47,6 +47,7 @@ class RunResources:
     async def close(self) -> None:
         """End connections and child processes; bounded in time."""
         await self.pool.close()
+        await close_observers(self.observers)
         for client in self._clients.values():
             await client.close()
         self._clients.clear()

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class Observer(Protocol):
-    """A sink that only looks on."""
+    """A sink that only looks on. An async ``close``, if it has one, is called at the end."""
 
     async def handle(self, event: Event) -> None:
         """Take note of an event; must return soon."""
@@ -33,6 +33,18 @@ class Observer(Protocol):
 def load_observers() -> list[Observer]:
     """A new instance of every sink named in the settings."""
     return [import_string(path)() for path in settings.TOOLLOOP_EVENT_SINKS]
+
+
+async def close_observers(observers: Sequence[Observer]) -> None:
+    """Close those that can be closed."""
+    for observer in observers:
+        close = getattr(observer, "close", None)
+        if close is None:
+            continue
+        try:
+            await close()
+        except Exception:  # an observer must never keep a process from ending
+            logger.exception("%s failed to close", type(observer).__name__)
 
 
 class RunEvents:

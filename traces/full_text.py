@@ -1,0 +1,120 @@
+"""The index of texts: what differs between databases, in one place.
+
+Place in the house: ``traces``; called by ``search`` and by a migration. SQLite: two FTS5 tables
+whose row ids are those of ``Document``. One holds three-letter pieces (substrings of three letters
+and more), one the overlapping pairs of Chinese, Japanese and Korean characters and words too short
+for the first. PostgreSQL: ``pg_trgm`` on the text itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from django.db import connections, router
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
+
+from traces.models import Document
+
+SHORT = 2
+"""Words of at most so many letters are found by their beginning only."""
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_PIECES = re.compile(rf"[{_CJK}]+|[^{_CJK}]+")
+_TOKENS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_IS_CJK = re.compile(rf"[{_CJK}]")
+
+_CREATE = (
+    "CREATE VIRTUAL TABLE traces_trigrams USING fts5(text, tokenize='trigram', content='')",
+    "CREATE VIRTUAL TABLE traces_pairs USING fts5(text, content='',"
+    " tokenize='unicode61 remove_diacritics 2')",
+)
+_DROP = ("DROP TABLE traces_trigrams", "DROP TABLE traces_pairs")
+_CREATE_POSTGRESQL = (
+    "CREATE EXTENSION IF NOT EXISTS pg_trgm",
+    "CREATE INDEX traces_document_trigrams ON traces_document USING gin (UPPER(text) gin_trgm_ops)",
+)
+_DROP_POSTGRESQL = ("DROP INDEX traces_document_trigrams",)
+
+
+def create_index(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
+    """The migration's step forward."""
+    _execute(editor, {"sqlite": _CREATE, "postgresql": _CREATE_POSTGRESQL})
+
+
+def drop_index(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
+    """The migration's step back."""
+    _execute(editor, {"sqlite": _DROP, "postgresql": _DROP_POSTGRESQL})
+
+
+def _execute(editor: BaseDatabaseSchemaEditor, statements: dict[str, tuple[str, ...]]) -> None:
+    for statement in statements.get(editor.connection.vendor, ()):
+        editor.execute(statement)
+
+
+def add_to_index(documents: Iterable[Document]) -> None:
+    """Make stored documents findable."""
+    _write(
+        documents,
+        "INSERT INTO traces_trigrams(rowid, text) VALUES (%s, %s)",
+        "INSERT INTO traces_pairs(rowid, text) VALUES (%s, %s)",
+    )
+
+
+def remove_from_index(documents: Iterable[Document]) -> None:
+    """Take documents out of the index; call it before they are deleted."""
+    _write(
+        documents,
+        "INSERT INTO traces_trigrams(traces_trigrams, rowid, text) VALUES ('delete', %s, %s)",
+        "INSERT INTO traces_pairs(traces_pairs, rowid, text) VALUES ('delete', %s, %s)",
+    )
+
+
+def _write(documents: Iterable[Document], trigrams: str, pairs: str) -> None:
+    connection = connections[router.db_for_write(Document)]
+    if connection.vendor != "sqlite":
+        return
+    rows = [(document.pk, document.text) for document in documents]
+    split = [(key, " ".join(short_tokens(text))) for key, text in rows]
+    with connection.cursor() as cursor:
+        cursor.executemany(trigrams, rows)
+        cursor.executemany(pairs, [row for row in split if row[1]])
+
+
+def matching_documents(term: str) -> QuerySet[Document]:
+    """The documents in which a term occurs, whatever its case; all its pieces must."""
+    documents = Document.objects.all()
+    is_sqlite = connections[router.db_for_read(Document)].vendor == "sqlite"
+    if not is_sqlite:
+        return documents.filter(text__icontains=term)
+    for piece in _PIECES.findall(term):
+        table, asked = _question(piece.strip())
+        if asked:
+            sql = f"SELECT rowid FROM {table} WHERE {table} MATCH %s"
+            documents = documents.filter(pk__in=RawSQL(sql, (asked,)))
+    return documents
+
+
+def _question(piece: str) -> tuple[str, str]:
+    """The table that knows a piece, and the FTS5 query for it; no query for mere punctuation."""
+    if not _IS_CJK.match(piece) and len(piece) > SHORT:
+        return "traces_trigrams", '"' + piece.replace('"', '""') + '"'
+    if _IS_CJK.match(piece) and len(piece) > 1:
+        pairs = [piece[i : i + 2] for i in range(len(piece) - 1)]
+        return "traces_pairs", '"' + " ".join(pairs) + '"'
+    tokens = _TOKENS.findall(piece)
+    return "traces_pairs", " ".join(f'"{token}"*' for token in tokens)
+
+
+def short_tokens(text: str) -> Iterator[str]:
+    """The tokens of the second table: pairs of characters and each run's last one, short words.
+
+    The last one stands between two runs, so that no pair of different runs looks like a phrase.
+    """
+    for token in _TOKENS.findall(text):
+        if _IS_CJK.match(token):
+            yield from (token[i : i + 2] for i in range(len(token)))
+        elif len(token) <= SHORT:
+            yield token
