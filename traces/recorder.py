@@ -18,7 +18,7 @@ from django.db import InterfaceError, OperationalError
 
 from agents.loop.events import Event, ModelDeltaReceived
 from traces.records import Change, RunLost, SpanRecord, TraceRecord
-from traces.search import index_next_trace
+from traces.search import index_ended_traces
 from traces.span_builder import SpanBuilder
 from traces.storage import TraceStorage
 
@@ -144,9 +144,9 @@ class _Writer:
             self._index_task = asyncio.ensure_future(self._index())
 
     async def _index(self) -> None:
-        """One trace after the other, so that what is to be stored comes between them."""
+        """Some traces after the other, so that what is to be stored comes between them."""
         try:
-            while await sync_to_async(index_next_trace)():
+            while await sync_to_async(index_ended_traces)():
                 pass
         # What is not indexed now is indexed after the next run; nothing depends on it.
         except Exception as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -23,8 +23,13 @@ MAX_CHARS = 20_000
 
 MAX_TERMS = 8
 
+AT_ONCE = 10
+"""Traces that are indexed in one transaction."""
+
+Attributes = Mapping[str, object]
+"""The attributes of a stored span."""
+
 SEARCHED = (
-    "gen_ai.input.messages",
     "gen_ai.output.messages",
     "gen_ai.tool.call.arguments",
     "gen_ai.tool.call.result",
@@ -32,7 +37,8 @@ SEARCHED = (
     "toolloop.message",
     "toolloop.structured",
 )
-"""The payloads that are searched."""
+"""The payloads that are searched. What was sent again stands in one of them, or in the trace of an
+earlier run."""
 
 _ERRORS = ("toolloop.error", "toolloop.error.detail", "toolloop.approval.reason")
 _TERMS = re.compile(r'"([^"]+)"|(\S+)')
@@ -56,58 +62,70 @@ def read_terms(words: str) -> list[str]:
     return list(dict.fromkeys(term for term in terms if term))[:MAX_TERMS]
 
 
-def index_next_trace() -> bool:
-    """Index the oldest trace that has ended and is not indexed; whether there was one."""
+def index_ended_traces() -> int:
+    """Index the oldest traces that have ended and are not indexed, some at once; how many."""
     waiting = Trace.objects.filter(is_indexed=False, end_ns__isnull=False)
-    trace_id = waiting.order_by("start_ns").values_list("pk", flat=True).first()
-    if trace_id is None:
-        return False
+    ids = list(waiting.order_by("start_ns").values_list("pk", flat=True)[:AT_ONCE])
+    if not ids:
+        return 0
     with transaction.atomic():
-        _index_trace(trace_id)
-    return True
+        spans: dict[str, list[Attributes]] = {trace_id: [] for trace_id in ids}
+        for trace_id, attributes in Span.objects.filter(trace__in=ids).values_list(
+            "trace", "attributes"
+        ):
+            spans[trace_id].append(attributes)
+        _index(spans)
+        Trace.objects.filter(pk__in=ids).update(is_indexed=True)
+    return len(ids)
 
 
-def _index_trace(trace_id: str) -> None:
-    spans = list(Span.objects.filter(trace=trace_id).values_list("attributes", flat=True))
-    hashes = list(dict.fromkeys(_hashes(spans)))
-    known = dict(Document.objects.filter(sha256__in=hashes).values_list("sha256", "pk"))
-    texts = {
-        digest: text_of(value)
-        for digest, value in load_payloads(
-            digest for digest in hashes if digest not in known
-        ).items()
-    }
-    errors = "\n".join(dict.fromkeys(_error_texts(spans)))
-    if errors:
-        texts[hashlib.sha256(errors.encode()).hexdigest()] = errors
-    new = _store({digest: text[:MAX_CHARS] for digest, text in texts.items() if text.strip()})
+def _index(spans: Mapping[str, Sequence[Attributes]]) -> None:
+    """Store the texts of these traces' spans and what occurs where."""
+    hashes = {trace_id: set(_hashes(own)) for trace_id, own in spans.items()}
+    keys = _known_documents(set().union(*hashes.values()))
+    missing = set().union(*hashes.values()) - keys.keys()
+    texts = {digest: text_of(value) for digest, value in load_payloads(missing).items()}
+    for trace_id, own in spans.items():
+        if errors := "\n".join(dict.fromkeys(_error_texts(own))):
+            digest = hashlib.sha256(errors.encode()).hexdigest()
+            texts[digest] = errors
+            hashes[trace_id].add(digest)
+    keys |= _store({digest: texts[digest] for digest in texts if texts[digest].strip()})
     Mention.objects.bulk_create(
-        [Mention(trace_id=trace_id, document_id=key) for key in {*known.values(), *new}],
+        [
+            Mention(trace_id=trace_id, document_id=keys[digest])
+            for trace_id, own_hashes in hashes.items()
+            for digest in sorted(own_hashes & keys.keys())
+        ],
         ignore_conflicts=True,
     )
-    Trace.objects.filter(pk=trace_id).update(is_indexed=True)
 
 
-def _store(texts: Mapping[str, str]) -> list[int]:
-    """Store and index texts by hash; the ids, also of those that were there already."""
-    there = dict(Document.objects.filter(sha256__in=texts).values_list("sha256", "pk"))
+def _known_documents(hashes: Iterable[str]) -> dict[str, int]:
+    """The ids of the texts that are stored, by hash."""
+    return dict(Document.objects.filter(sha256__in=hashes).values_list("sha256", "pk"))
+
+
+def _store(texts: Mapping[str, str]) -> dict[str, int]:
+    """Store and index the beginnings of texts; their ids by hash."""
+    keys = _known_documents(texts)
     new = [
-        Document(sha256=digest, text=text.replace("\0", " "))
+        Document(sha256=digest, text=text[:MAX_CHARS].replace("\0", " "))
         for digest, text in texts.items()
-        if digest not in there
+        if digest not in keys
     ]
     add_to_index(Document.objects.bulk_create(new))
-    return [*there.values(), *(document.pk for document in new)]
+    return keys | {document.sha256: document.pk for document in new}
 
 
-def _hashes(spans: Iterable[Mapping[str, object]]) -> Iterator[str]:
+def _hashes(spans: Iterable[Attributes]) -> Iterator[str]:
     for attributes in spans:
         for name in SEARCHED:
             found = attributes.get(name)
             yield from found if isinstance(found, list) else [found] if found else []  # type: ignore[misc]
 
 
-def _error_texts(spans: Iterable[Mapping[str, object]]) -> Iterator[str]:
+def _error_texts(spans: Iterable[Attributes]) -> Iterator[str]:
     for attributes in spans:
         for name in _ERRORS:
             if text := attributes.get(name):
@@ -115,17 +133,15 @@ def _error_texts(spans: Iterable[Mapping[str, object]]) -> Iterator[str]:
 
 
 def text_of(payload: object) -> str:
-    """What a person would look for in a payload; nothing for system prompts, which are all alike.
+    """What a person would look for in a payload.
 
     A message gives its content and the names and arguments of its calls, other values their JSON.
     """
     if isinstance(payload, str):
         return payload
-    if not (isinstance(payload, dict) and isinstance(payload.get("role"), str)):
-        return json.dumps(payload, ensure_ascii=False)
-    if payload["role"] in ("system", "developer"):
-        return ""
-    return "\n".join(_message_texts(payload))
+    if isinstance(payload, dict) and isinstance(payload.get("role"), str):
+        return "\n".join(_message_texts(payload))
+    return json.dumps(payload, ensure_ascii=False)
 
 
 def _message_texts(message: Mapping[str, object]) -> Iterator[str]:

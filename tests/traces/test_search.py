@@ -14,7 +14,7 @@ from tests.traces.events import Teller, tool_call
 from traces.full_text import remove_from_index
 from traces.models import Document, Trace
 from traces.recorder import TraceSink
-from traces.search import MAX_CHARS, index_next_trace, read_terms, search_traces
+from traces.search import MAX_CHARS, index_ended_traces, read_terms, search_traces
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -128,8 +128,8 @@ async def test_a_text_that_is_taken_out_is_not_found_any_more() -> None:
 async def test_what_a_dead_process_left_is_indexed_by_the_next_one() -> None:
     await record("r1", result="umbrella")
     await sync_to_async(Trace.objects.update)(is_indexed=False)
-    assert await sync_to_async(index_next_trace)()
-    assert not await sync_to_async(index_next_trace)()
+    assert await sync_to_async(index_ended_traces)() == 1
+    assert await sync_to_async(index_ended_traces)() == 0
     assert await found("umbrella") == ["r1"]
 
 
