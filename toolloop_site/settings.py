@@ -34,7 +34,7 @@ OTEL_EXPORTER_OTLP_ENDPOINT = ENVIRONMENT.otlp_endpoint
 
 INSTALLED_APPS = [
     "daphne",
-    "django.contrib.admin",
+    "agents.admin_config.ToolloopAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

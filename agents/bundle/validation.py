@@ -52,7 +52,7 @@ def validate_bundle(value: JsonValue, known: KnownNames, report: Report) -> Bund
         servers=bundle.servers,
         assistants=bundle.assistants,
         global_prompts=bundle.global_prompts,
-        trusted=tuple(dict.fromkeys(_trusted_names(bundle))) if not report.faults else (),
+        trusted=tuple(dict.fromkeys(trusted_names(bundle))) if not report.faults else (),
     )
 
 
@@ -148,7 +148,7 @@ def _ids(items: JsonValue, key: str) -> frozenset[str]:
     return frozenset(value for value in ids if isinstance(value, str))
 
 
-def _trusted_names(bundle: Bundle) -> Iterator[tuple[str, str]]:
+def trusted_names(bundle: Bundle) -> Iterator[tuple[str, str]]:
     """``(kind, value)`` of every host, environment name and module that a valid bundle names."""
     for provider in bundle.providers:
         yield "host", host_of(str(provider.fields["base_url"]))

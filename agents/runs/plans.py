@@ -318,6 +318,11 @@ def load_hook(path: str) -> Hook | None:
             f"The hook {path} is not on the list of allowed modules: add {module} to "
             "TOOLLOOP_HOOK_MODULES or import the assistant from a bundle"
         )
+    return import_hook(path)
+
+
+def import_hook(path: str) -> Hook:
+    """The hook behind the dotted path of a trusted module. Raises ``HookError``."""
     try:
         function = import_string(path)
     except Exception as error:  # the module is foreign: whatever its import raises is a hook fault

@@ -10,7 +10,9 @@ export function localTimes(root) {
     const at = new Date(time.dateTime);
     if (Number.isNaN(at.getTime())) continue;
     const isToday = at.toDateString() === new Date().toDateString();
-    time.textContent = time.dataset.style === "near" && !isToday ? day.format(at) : clock.format(at);
+    const style = time.dataset.style;
+    const isDay = style === "near" && !isToday;
+    time.textContent = style === "date" ? full.format(at) : (isDay ? day : clock).format(at);
     time.title = full.format(at);
     time.dataset.local = "";
   }

@@ -1,0 +1,14 @@
+"""The admin: what operators configure, and what happened, to read.
+
+Place in the house: ``agents``; may call ``agents.runs`` and below. Django's conventions with few
+templates of our own.
+"""
+
+from __future__ import annotations
+
+from agents.admin import assistants, providers, records, servers, tools
+from agents.admin.names import name_models
+
+__all__ = ["assistants", "providers", "records", "servers", "tools"]
+
+name_models()

@@ -1,0 +1,91 @@
+"""Providers in the admin.
+
+Place in the house: ``agents.admin``.
+"""
+
+from __future__ import annotations
+
+import os
+
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from agents.admin.checks import probe_provider
+from agents.admin.common import AppAdmin
+from agents.admin.marks import state
+from agents.admin.provider_form import ProviderForm
+from agents.models import Provider
+
+
+@admin.register(Provider)
+class ProviderAdmin(AppAdmin):
+    """Where models answer."""
+
+    form = ProviderForm
+    change_form_template = "admin/agents/provider/change_form.html"
+    buttons = {"test": "press_test"}
+    list_display = ("provider_id", "base_url", "key_state", "default_model", "fallback_model")
+    search_fields = ("provider_id", "base_url", "default_model")
+    actions = ("test_chosen",)
+    readable = (
+        "provider_id", "base_url", "api_key_env", "key_state", "default_model", "fallback_model",
+        "vision", "timeout_ms", "max_retries", "system_first_only", "tool_call_id_pattern",
+        "prices",
+    )  # fmt: skip
+
+    def get_fieldsets(
+        self, request: HttpRequest, obj: Model | None = None
+    ) -> list[tuple[object, dict[str, object]]]:
+        """The form in groups; for reading, everything but the key."""
+        if not self.can_change(request, obj):
+            return [(None, {"fields": self.readable})]
+        key = ["api_key_env", "new_key"]
+        if obj is not None and obj.api_key:
+            key.append("remove_key")
+        trust = ["trust_names"] if request.user.is_superuser else []
+        return [
+            (None, {"fields": ["provider_id", "base_url"]}),
+            (gettext_lazy("Key"), {"fields": key}),
+            (gettext_lazy("Models"), {"fields": ["default_model", "fallback_model", "vision"]}),
+            (gettext_lazy("Time and retries"), {"fields": ["timeout_ms", "max_retries"]}),
+            (
+                gettext_lazy("Quirks"),
+                {"fields": ["system_first_only", "tool_call_id_pattern"]},
+            ),
+            (gettext_lazy("Prices and trust"), {"fields": ["prices", *trust]}),
+        ]
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Model | None = None
+    ) -> tuple[str, ...]:
+        """``key_state`` is no column."""
+        return ("key_state",) if not self.can_change(request, obj) else ()
+
+    @admin.display(description=gettext_lazy("Key"))
+    def key_state(self, row: Provider) -> SafeString:
+        """Whether there is a key, and from where; never the key."""
+        if row.api_key_env and os.environ.get(row.api_key_env):
+            return state("ok", "done", row.api_key_env)
+        if row.api_key:
+            return state("ok", "done", _("stored"))
+        if row.api_key_env:
+            text = format_html(_("{} is not set"), row.api_key_env)
+            return state("bad", "error", text)
+        return state("off", "skipped", _("none"))
+
+    def press_test(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
+        """Ask the provider."""
+        return probe_provider(row)
+
+    @admin.action(description=gettext_lazy("Test the selected providers"), permissions=["change"])
+    def test_chosen(self, request: HttpRequest, rows: QuerySet[Provider]) -> None:
+        """Ask each of them."""
+        for row in rows:
+            is_ok, line = probe_provider(row)
+            messages.add_message(request, messages.SUCCESS if is_ok else messages.ERROR, line)
+            self.log_change(request, row, line[:1000])

@@ -1,0 +1,198 @@
+"""Tools in the admin: read only, with their samples beside them.
+
+Place in the house: ``agents.admin``. Samples belong to a server and a tool's name, so that they
+outlive a server that is down; a form set of our own joins them to the tool's row.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.checks import InlineModelAdminChecks
+from django.db.models import F, Model, QuerySet
+from django.forms.models import BaseModelFormSet, modelformset_factory
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from agents.admin.fields import ReadableJSONField
+from agents.admin.marks import annotation_marks, json_block, state
+from agents.models import Tool, ToolSample
+
+_FAR = 1_000_000
+"""Where rows wait while they are numbered anew, so that no two share a number."""
+
+
+class SampleForm(forms.ModelForm):
+    """One sample of a tool's use."""
+
+    input = ReadableJSONField(kind=object, label=gettext_lazy("Input"), rows=3)
+    output = ReadableJSONField(kind=object, label=gettext_lazy("Output"), rows=3)
+
+    class Meta:
+        model = ToolSample
+        fields: ClassVar = ["name", "description", "input", "output", "position"]
+        labels: ClassVar = {
+            "name": gettext_lazy("Name"),
+            "description": gettext_lazy("Description"),
+            "position": gettext_lazy("Order"),
+        }
+        widgets: ClassVar = {"description": forms.Textarea(attrs={"rows": 2})}
+
+
+class SampleFormSet(BaseModelFormSet):
+    """The samples of one tool, in order."""
+
+    def __init__(
+        self,
+        data: object = None,
+        files: object = None,
+        instance: Tool | None = None,
+        save_as_new: bool = False,
+        queryset: QuerySet[ToolSample] | None = None,
+        **kwargs: object,
+    ) -> None:
+        self.instance = instance
+        rows = ToolSample.objects.none()
+        if instance is not None and instance.pk:
+            rows = ToolSample.objects.filter(server=instance.server_id, tool=instance.name)
+        super().__init__(data, files, queryset=rows.order_by("position"), **kwargs)
+
+    @classmethod
+    def get_default_prefix(cls) -> str:
+        """The prefix of the fields."""
+        return "samples"
+
+    def save(self, commit: bool = True) -> list[Model]:
+        """Store the samples and number them in the order that the numbers say."""
+        assert self.instance is not None
+        mine = ToolSample.objects.filter(server=self.instance.server_id, tool=self.instance.name)
+        mine.update(position=F("position") + _FAR)
+        for form in self.forms:
+            form.instance.server_id = self.instance.server_id
+            form.instance.tool = self.instance.name
+        wanted = {id(form.instance): form.instance.position for form in self.forms}
+        for number, form in enumerate(self.forms):
+            form.instance.position = 2 * _FAR + number
+        saved = super().save(commit)
+        kept = [form.instance for form in self.forms if form.instance.pk]
+        kept.sort(key=lambda row: wanted[id(row)])
+        for number, row in enumerate(kept):
+            ToolSample.objects.filter(pk=row.pk).update(position=number)
+        return list(saved)
+
+
+class _NoForeignKeyChecks(InlineModelAdminChecks):
+    def _check_relation(self, obj: object, parent_model: object) -> list[object]:
+        # There is no foreign key to the tool: the form set joins by server and name.
+        return []
+
+    def _check_exclude_of_parent_model(self, obj: object, parent_model: object) -> list[object]:
+        return []
+
+
+class SampleInline(admin.StackedInline):
+    """The samples on the page of a tool."""
+
+    model = ToolSample
+    form = SampleForm
+    formset = SampleFormSet
+    checks_class = _NoForeignKeyChecks
+    extra = 1
+    verbose_name = gettext_lazy("sample")
+    verbose_name_plural = gettext_lazy("Samples: examples of use that the model sees (the first 3)")
+
+    def get_formset(
+        self, request: HttpRequest, obj: Model | None = None, **kwargs: object
+    ) -> type[BaseModelFormSet]:
+        """The form set's class."""
+        return modelformset_factory(
+            ToolSample,
+            form=self.form,
+            formset=self.formset,
+            extra=self.get_extra(request, obj),
+            can_delete=self.has_delete_permission(request, obj),
+        )
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
+        """The fields of a sample."""
+        return ["name", "description", "input", "output", "position"]
+
+
+@admin.register(Tool)
+class ToolAdmin(admin.ModelAdmin):
+    """What servers listed. Only the samples are written here."""
+
+    list_display = ("name", "server", "short_description", "badges", "last_seen", "presence")
+    list_display_links = ("name",)
+    list_filter = ("server", ("vanished_at", admin.EmptyFieldListFilter))
+    search_fields = ("name", "title", "description", "server__server_id")
+    list_select_related = ("server",)
+    inlines = (SampleInline,)
+    fields = (
+        "server_link", "name", "title", "description", "badges", "arguments", "results",
+        "definition_hash", "first_seen", "last_seen", "presence",
+    )  # fmt: skip
+    readonly_fields = fields
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Tools are discovered, not written."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """A vanished tool stays: whitelists may name it."""
+        return False
+
+    @admin.display(description=gettext_lazy("Server"))
+    def server_link(self, row: Tool) -> SafeString:
+        """The server with a link."""
+        url = reverse("admin:agents_server_change", args=[row.server_id])
+        return format_html('<a href="{}">{}</a>', url, row.server.server_id)
+
+    @admin.display(description=gettext_lazy("Description"))
+    def short_description(self, row: Tool) -> str:
+        """The first words of the description."""
+        text = " ".join((row.description or row.title).split())
+        return text if len(text) <= 100 else text[:99] + "…"
+
+    @admin.display(description=gettext_lazy("Says of itself"))
+    def badges(self, row: Tool) -> SafeString:
+        """Read-only, writes, destructive: by the server's own word."""
+        html = format_html("")
+        for css, word in annotation_marks(row.annotations):
+            html += format_html('<span class="{}">{}</span>', css, word)
+        return html or format_html("-")
+
+    @admin.display(description=gettext_lazy("Arguments (JSON Schema)"))
+    def arguments(self, row: Tool) -> SafeString:
+        """The input schema as the server sent it."""
+        return json_block(row.input_schema)
+
+    @admin.display(description=gettext_lazy("Structured result (JSON Schema)"))
+    def results(self, row: Tool) -> SafeString:
+        """The output schema as the server sent it."""
+        return json_block(row.output_schema)
+
+    @admin.display(description=gettext_lazy("Presence"))
+    def presence(self, row: Tool) -> SafeString:
+        """Whether the server still lists it."""
+        if row.vanished_at is None:
+            return state("ok", "done", _("listed"))
+        return state("bad", "error", _("not listed any more"))
+
+
+@admin.register(ToolSample)
+class ToolSampleAdmin(admin.ModelAdmin):
+    """All samples, also those of tools that no server has listed so far."""
+
+    form = SampleForm
+    list_display = ("name", "tool", "server", "position")
+    list_filter = ("server",)
+    search_fields = ("name", "tool")
+    fields = ("server", "tool", "name", "description", "input", "output", "position")
+    list_select_related = ("server",)

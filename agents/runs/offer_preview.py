@@ -1,0 +1,133 @@
+"""What the model would be offered by an assistant, stored or not yet: for operators.
+
+Place in the house: ``agents.runs``. The offer is made by ``agents.loop.offer`` as in a run; the
+tools are those that were last listed, so nobody waits for a server. A create hook is not asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.loop.catalog import LeftOutTool, OfferedTool
+from agents.loop.hooks import Hooks
+from agents.loop.interfaces import Sample, ServerListing, ToolSpec
+from agents.loop.messages import JsonObject, Message, text_of
+from agents.loop.offer import Offer, make_offer, usual_prompts
+from agents.loop.prompts import samples_section
+from agents.loop.request import AssistantConfig
+from agents.loop.wire import Wire, WireRules
+from agents.mcp_client.discovery import invalid_reason
+from agents.models import Assistant, AssistantServer, Provider, Server, Tool
+from agents.runs.plans import assistant_config
+from agents.runs.server_configs import server_config
+
+NEVER_CHECKED = "never asked for its tools"
+CHARS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferPreview:
+    """The parts of every request of a run, and estimates of their size in tokens.
+
+    ``tools`` is the ``tools`` array, ``messages`` what stands before the conversation: both as they
+    are sent. ``offered`` tells of each tool in the same order.
+    """
+
+    tools: tuple[JsonObject, ...]
+    messages: tuple[JsonObject, ...]
+    offered: tuple[OfferedTool, ...]
+    left_out: tuple[LeftOutTool, ...]
+    tool_tokens: tuple[int, ...]
+    prompt_tokens: int
+    samples_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens of all of it."""
+        return sum(self.tool_tokens) + self.prompt_tokens + self.samples_tokens
+
+
+def preview_offer(assistant: Assistant, links: Sequence[AssistantServer]) -> OfferPreview:
+    """The offer of an assistant with these servers in order; neither needs to be stored."""
+    config = assistant_config(assistant, links, Hooks())
+    offer = _offer(config, links)
+    samples = samples_section(offer.catalog.offered)
+    return OfferPreview(
+        tools=offer.catalog.definitions,
+        messages=_on_wire(offer.prompts, assistant.provider),
+        offered=tuple(offer.catalog.offered.values()),
+        left_out=offer.catalog.left_out,
+        tool_tokens=tuple(definition_tokens(entry) for entry in offer.catalog.definitions),
+        prompt_tokens=sum(
+            estimate_tokens(text_of(prompt.content)) for prompt in usual_prompts(config)
+        ),
+        samples_tokens=estimate_tokens(samples),
+    )
+
+
+def stored_listing(server: Server, *, even_failed: bool = False) -> ServerListing | str:
+    """A server's tools as they were last listed, or why none can be offered now.
+
+    With ``even_failed`` the tools of a server that did not answer last time too.
+    """
+    if server.last_error and not even_failed:
+        return server.last_error
+    if server.checked_at is None:
+        return NEVER_CHECKED
+    config = server_config(server)
+    rows = [row for row in server.tools.all() if row.vanished_at is None]
+    rows.sort(key=lambda row: row.position)
+    return ServerListing(
+        server=server.server_id,
+        tools=tuple(_spec(server, row, config.samples.get(row.name, ())) for row in rows),
+        protocol=server.protocol,
+        limits=config.limits,
+    )
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a text has: four characters each, one for each of a wide script."""
+    wide = sum(1 for letter in text if letter > "\u2e7f")
+    return wide + -(-(len(text) - wide) // CHARS_PER_TOKEN)
+
+
+def definition_tokens(definition: JsonObject) -> int:
+    """About how many tokens an entry of the ``tools`` array has."""
+    return estimate_tokens(json.dumps(definition, ensure_ascii=False, separators=(",", ":")))
+
+
+def _offer(config: AssistantConfig, links: Sequence[AssistantServer]) -> Offer:
+    return make_offer(
+        config,
+        prompts=usual_prompts(config),
+        choices=config.servers,
+        listings={link.server.server_id: stored_listing(link.server) for link in links},
+    )
+
+
+def _spec(server: Server, row: Tool, samples: tuple[Sample, ...]) -> ToolSpec:
+    return ToolSpec(
+        server=server.server_id,
+        name=row.name,
+        description=row.description,
+        input_schema=row.input_schema,
+        title=row.title,
+        output_schema=row.output_schema,
+        annotations=row.annotations or {},
+        samples=samples,
+        invalid_reason=invalid_reason(row.input_schema),
+    )
+
+
+def _on_wire(prompts: Sequence[Message], provider: Provider | None) -> tuple[JsonObject, ...]:
+    rules = WireRules(provider="")
+    if provider is not None:
+        rules = WireRules(
+            provider=provider.provider_id,
+            vision=provider.vision,
+            system_first_only=provider.system_first_only,
+            id_pattern=provider.tool_call_id_pattern,
+        )
+    return Wire(rules).messages(prompts)
