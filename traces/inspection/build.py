@@ -10,9 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from traces.inspection.detail_models import DetailView
+from traces.inspection.details import detail_view, hashes_for
+from traces.inspection.growth import growth_hashes, growth_view, requests_of, sent_again_views
+from traces.inspection.ledger import ledger_hashes, ledger_view
+from traces.inspection.limits import limit_views, limits_title
 from traces.inspection.page import page_view
 from traces.inspection.panel_models import PanelsView
 from traces.inspection.reading import hashes_of, read_trace
+from traces.inspection.repeats import main_run
+from traces.inspection.smells import smell_views
 from traces.inspection.tree import branch_lines
 from traces.inspection.view_models import LineView, PageView
 from traces.records import SpanRecord, TraceRecord
@@ -30,12 +36,20 @@ def page_hashes(spans: Sequence[SpanRecord]) -> list[str]:
 
 def detail_hashes(spans: Sequence[SpanRecord], span_id: str) -> list[str]:
     """The payloads that ``build_details`` needs of one span."""
-    raise NotImplementedError
+    reading = read_trace(_trace_of(spans), spans, {}, now_ns=0)
+    return hashes_for(reading, span_id)
 
 
 def panel_hashes(spans: Sequence[SpanRecord]) -> list[str]:
     """The payloads that ``build_panels`` needs: arguments, and each message and tool sent, once."""
-    raise NotImplementedError
+    reading = read_trace(_trace_of(spans), spans, {}, now_ns=0)
+    arguments = (
+        digest
+        for span in spans
+        if span.kind == "tool_call"
+        for digest in hashes_of(span, "gen_ai.tool.call.arguments")
+    )
+    return list(dict.fromkeys([*arguments, *growth_hashes(reading), *ledger_hashes(reading)]))
 
 
 def build_page(
@@ -80,7 +94,8 @@ def build_details(
     now_ns: int,
 ) -> DetailView | None:
     """The right side for one span; ``None`` for an unknown one."""
-    raise NotImplementedError
+    reading = read_trace(trace, spans, payloads, now_ns=now_ns)
+    return detail_view(reading, span_id)
 
 
 def build_panels(
@@ -92,4 +107,28 @@ def build_panels(
     window: int | None = None,
 ) -> PanelsView:
     """Ledger, limits, what was sent again, context growth and smells of the root run."""
-    raise NotImplementedError
+    reading = read_trace(trace, spans, payloads, now_ns=now_ns)
+    requests = requests_of(reading, main_run(reading))
+    return PanelsView(
+        ledger=ledger_view(reading),
+        limits=limit_views(reading, window=window),
+        limits_title=limits_title(reading),
+        sent_again=sent_again_views(reading, requests),
+        growth=growth_view(reading, requests, window=window),
+        smells=smell_views(reading),
+    )
+
+
+def _trace_of(spans: Sequence[SpanRecord]) -> TraceRecord:
+    """A trace as its spans tell it, where only the spans are at hand."""
+    root = next((s for s in spans if s.kind == "agent" and not s.parent), None)
+    return TraceRecord(
+        id=root.trace if root else "",
+        run=root.run if root else "",
+        conversation="",
+        assistant="",
+        assistant_name="",
+        user="",
+        message="",
+        start_ns=root.start_ns if root else 0,
+    )

@@ -104,6 +104,8 @@ def one_line(text: object, limit: int = LINE_CHARS) -> str:
 
 def telling_argument(arguments: object) -> str:
     """The arguments that tell most, on one line: ``city=Oslo, days=3``; nothing for none."""
+    if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
+        arguments = _object_in(arguments)
     if isinstance(arguments, dict):
         plain = [(k, v) for k, v in arguments.items() if not isinstance(v, dict | list)]
         plain.sort(key=lambda pair: _rank(str(pair[0])))
@@ -133,6 +135,15 @@ def sentences(parts: Iterable[str]) -> str:
 
 def _with_stop(text: str) -> str:
     return text if text[-1] in ".!?。！？…" else _("%(sentence)s.") % {"sentence": text}
+
+
+def _object_in(raw: str) -> object:
+    """The JSON object in a text, else the text."""
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return raw
+    return value if isinstance(value, dict) else raw
 
 
 def _rank(key: str) -> int:

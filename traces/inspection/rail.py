@@ -201,7 +201,7 @@ def _call_bars(reading: Reading, span: SpanRecord, top: float, height: float) ->
         title = _("waited %(time)s for a person") % {"time": duration(waited[1] - waited[0])}
         yield bar(reading, *waited, look="hatch", css="", y=y, height=tall, title=title)
         start = waited[1]
-    if waited is None or end > start:
+    if waited is None or span.attributes.get("toolloop.approval.allowed"):
         look, css = ("run", "b-run kc") if span.end_ns is None else ("solid", "b kc")
         yield bar(reading, start, end, look=look, css=css, y=y, height=tall)
     if is_failed_call(span):

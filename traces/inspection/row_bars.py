@@ -104,7 +104,7 @@ def _call_bars(reading: Reading, span: SpanRecord, css: str) -> Iterator[BarView
         if not is_waiting(span):
             yield bar(reading, start, end, look="run", css=f"b-run {css}", y="8", height="12")
         return
-    if waited is None or end > start:
+    if waited is None or span.attributes.get("toolloop.approval.allowed"):
         yield bar(reading, start, end, css=f"b {css}", y="8", height="12")
     if is_failed_call(span):
         yield _cap(reading, start, end)

@@ -61,6 +61,18 @@ def attempt_title(reading: Reading, span: SpanRecord) -> str:
     return _("attempt %(n)d of %(limit)d") % values if limit else _("attempt %(n)d") % values
 
 
+def request_title(reading: Reading, span: SpanRecord) -> str:
+    """Where a request stands: "Turn 4", "Turn 0, attempt 2", "Fallback", with its try."""
+    attempt, tries = integer(span, "toolloop.attempt"), integer(span, "toolloop.try")
+    return clauses(
+        [
+            turn_title(span.turn) if span.turn else row_title(reading, span),
+            _("attempt %(n)d") % {"n": attempt} if attempt > 1 else "",
+            _("try %(n)d") % {"n": tries} if tries > 1 else "",
+        ]
+    )
+
+
 def row_argument(reading: Reading, span: SpanRecord) -> str:
     """What tells one call or hook from the next, in monospaced type."""
     if span.kind == "tool_call":

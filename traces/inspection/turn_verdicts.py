@@ -147,6 +147,8 @@ def _call_clauses(reading: Reading, turn: SpanRecord, calls: Sequence[SpanRecord
         parts.append(_with_calls(words, mendable))
         if turn.turn == "0" and attempts >= limit > 1:
             parts.append(_("all %(n)d attempts used") % {"n": attempts})
+    if attempts > 1 and not failed:
+        parts.append(_("arguments mended in attempt %(n)d") % {"n": attempts})
     return [*parts, *_decided_clauses(last), *_cut_clauses(last)]
 
 
