@@ -40,7 +40,9 @@ class Trace(models.Model):
     ends.
 
     ``status`` is the run's status (``running``, ``completed``, ``failed`` ...), ``message`` the
-    start of the user's message. ``is_indexed`` tells that its texts can be searched.
+    start of the user's message. ``is_indexed`` tells that its texts can be searched. What the list
+    shows is written when the trace ends (``traces.tallies``): ``errors``, ``retries``,
+    ``fell_back``, ``first_token_ms``, ``duration_ms`` and ``summary``, the small rail.
     """
 
     id = models.CharField(max_length=32, primary_key=True)
@@ -60,11 +62,25 @@ class Trace(models.Model):
     start_ns = models.BigIntegerField()
     end_ns = models.BigIntegerField(null=True, blank=True)
     is_indexed = models.BooleanField(default=False, db_default=False)
+    errors = models.PositiveIntegerField(default=0, db_default=0)
+    retries = models.PositiveIntegerField(default=0, db_default=0)
+    fell_back = models.BooleanField(default=False, db_default=False)
+    first_token_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    duration_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    summary = models.JSONField(null=True, blank=True)
 
     class Meta:
         ordering = ["-start_ns"]
         indexes = [
             models.Index(fields=["-start_ns"], name="trace_newest_first"),
+            models.Index(fields=["user", "-start_ns"], name="trace_of_user"),
+            models.Index(fields=["stop_reason", "-start_ns"], name="trace_by_stop_reason"),
+            models.Index(fields=["assistant", "-start_ns"], name="trace_by_assistant"),
+            models.Index(
+                fields=["-start_ns"], condition=Q(end_ns__isnull=True), name="trace_running"
+            ),
+            models.Index(fields=["-start_ns"], condition=Q(fell_back=True), name="trace_fell_back"),
+            models.Index(fields=["-start_ns"], condition=Q(errors__gt=0), name="trace_with_errors"),
             models.Index(
                 fields=["start_ns"],
                 condition=Q(is_indexed=False, end_ns__isnull=False),

@@ -44,7 +44,10 @@ class SpanRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceRecord:
-    """One trace as its root run has it so far."""
+    """One trace as its root run has it so far; what stands behind ``end_ns`` is known at its end.
+
+    ``summary`` is the small rail of the list (``traces.tallies``), JSON ready.
+    """
 
     id: str
     run: str
@@ -62,6 +65,12 @@ class TraceRecord:
     input_tokens: int = 0
     output_tokens: int = 0
     end_ns: int | None = None
+    errors: int = 0
+    retries: int = 0
+    fell_back: bool = False
+    first_token_ms: int | None = None
+    duration_ms: int | None = None
+    summary: dict[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,13 +22,13 @@ from collections.abc import Callable
 
 from agents.loop import events
 from traces import span_attributes as attributes_of
-from traces.records import Change, RunLost, SpanRecord, TraceRecord
+from traces.records import Change, SpanRecord, TraceRecord
+from traces.tallies import Tally
+from traces.trace_states import ended_trace, lost_run, started_trace
 
 MAX_RUNS = 2000
 """Runs kept in memory. One that never finishes is forgotten when this many newer ones have begun.
 """
-
-MESSAGE_START = 200
 
 SPAN_STATUS_OF_RUN = {
     "completed": "ok",
@@ -41,10 +41,17 @@ SPAN_STATUS_OF_RUN = {
 class RunSpans:
     """The spans of one run that are open, and what is needed to place the next ones."""
 
-    def __init__(self, agent: SpanRecord, trace: TraceRecord | None, positions: list[int]) -> None:
+    def __init__(
+        self,
+        agent: SpanRecord,
+        trace: TraceRecord | None,
+        positions: list[int],
+        tally: Tally,
+    ) -> None:
         self.agent = agent
         self.trace = trace
         self.positions = positions
+        self.tally = tally
         self.turn: SpanRecord | None = None
         self.retry: SpanRecord | None = None
         self.model: SpanRecord | None = None
@@ -54,6 +61,7 @@ class RunSpans:
         self.hooks: dict[tuple[str, str], list[SpanRecord]] = {}
         self.waiting_since: dict[str, int] = {}
         self.history_notes: list[str] = []
+        self.prepared_since = agent.start_ns
 
     def stage(self, turn: events.Turn, attempt: int = 1) -> SpanRecord:
         """The span under which work of a turn and attempt belongs."""
@@ -95,8 +103,10 @@ class SpanBuilder:
             return self._start_run(event)
         run = self._runs.get(event.run)
         if run is None:
-            return [_lost_run(event)] if isinstance(event, events.RunFinished) else []
-        return self._handle_in_run(run, event)
+            return [lost_run(event)] if isinstance(event, events.RunFinished) else []
+        changes = self._handle_in_run(run, event)
+        run.tally.note(changes)
+        return changes
 
     def _handle_in_run(self, run: RunSpans, event: events.Event) -> list[Change]:
         match event:
@@ -128,6 +138,8 @@ class SpanBuilder:
                 return self._start_retry(run, event)
             case events.CatalogBuilt():
                 span = self._open(run, event, parent=run.agent, kind="policy", name="catalog")
+                # The event tells that the servers have answered; asking them began before.
+                span.start_ns = min(run.prepared_since, event.at_ns)
                 return [_close(span, event.at_ns, "ok", attributes_of.catalog(event))]
             case events.FallbackStarted():
                 return self._start_fallback(run, event)
@@ -175,8 +187,9 @@ class SpanBuilder:
             name=(event.assistant_name or event.assistant)[:300], start_ns=event.at_ns,
             attributes=attributes_of.run_start(event),
         )  # fmt: skip
-        trace = None if event.parent_run else _trace_of(event)
-        self._runs[event.run] = RunSpans(agent, trace, positions)
+        trace = None if event.parent_run else started_trace(event)
+        tally = parent.tally if parent else Tally()
+        self._runs[event.run] = RunSpans(agent, trace, positions, tally)
         while len(self._runs) > MAX_RUNS:
             self._runs.popitem(last=False)
         return [trace, agent.copy()] if trace else [agent.copy()]
@@ -191,7 +204,8 @@ class SpanBuilder:
             attributes["toolloop.history.notes"] = run.history_notes
         changes.append(_close(run.agent, event.at_ns, status, attributes))
         if run.trace:
-            changes.append(_ended_trace(run.trace, event))
+            run.tally.note(changes)
+            changes.append(ended_trace(run.trace, event, run.tally))
         return changes
 
     def _handle_turn(
@@ -266,6 +280,7 @@ class SpanBuilder:
         started = open_hooks.pop(0)
         if not open_hooks:
             del run.hooks[key]
+        run.prepared_since = event.at_ns
         status = "error" if event.error else "ok"
         return [_close(started, event.at_ns, status, attributes_of.hook_end(event))]
 
@@ -350,37 +365,3 @@ def _close(
     span.status = status
     span.attributes.update(attributes or {})
     return span.copy()
-
-
-def _trace_of(event: events.RunStarted) -> TraceRecord:
-    return TraceRecord(
-        id=event.trace,
-        run=event.run,
-        conversation=event.conversation,
-        assistant=event.assistant,
-        assistant_name=event.assistant_name,
-        user=event.user,
-        message=event.message[:MESSAGE_START],
-        start_ns=event.at_ns,
-    )
-
-
-def _ended_trace(trace: TraceRecord, event: events.RunFinished) -> TraceRecord:
-    return TraceRecord(
-        id=trace.id, run=trace.run, conversation=trace.conversation, assistant=trace.assistant,
-        assistant_name=trace.assistant_name, user=trace.user, message=trace.message,
-        start_ns=trace.start_ns, status=event.status, stop_reason=event.stop_reason,
-        level=event.level, turns=event.turns, tool_calls=event.tool_calls,
-        input_tokens=event.input_tokens, output_tokens=event.output_tokens,
-        end_ns=max(event.at_ns, trace.start_ns),
-    )  # fmt: skip
-
-
-def _lost_run(event: events.RunFinished) -> RunLost:
-    return RunLost(
-        run=event.run,
-        at_ns=event.at_ns,
-        status=event.status,
-        stop_reason=event.stop_reason,
-        level=event.level,
-    )

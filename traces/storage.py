@@ -22,9 +22,11 @@ from django.db.models.constants import OnConflict
 from django.utils.module_loading import import_string
 
 from traces.attributes import PAYLOADS
+from traces.inspection_rows import load_spans
 from traces.models import Blob, Span, SpanStatus, Trace
 from traces.records import Payload, RunLost, SpanRecord, TraceRecord
 from traces.redaction import Redactor, registered_secrets
+from traces.tallies import tally_of
 
 SECRETS_FRESH_SECONDS = 30.0
 MAX_KNOWN_BLOBS = 20_000
@@ -43,7 +45,7 @@ _SPAN_COLUMNS = (
 _SPAN_UPDATES = ("parent", "name", "turn", "status", "end_ns", "attributes")
 _TRACE_UPDATES = (
     "status", "stop_reason", "level", "turns", "tool_calls", "input_tokens", "output_tokens",
-    "end_ns",
+    "end_ns", "errors", "retries", "fell_back", "first_token_ms", "duration_ms", "summary",
 )  # fmt: skip
 
 
@@ -98,8 +100,10 @@ class TraceStorage:
 
     def _trace_row(self, trace: TraceRecord) -> Row:
         names = ("message", "assistant_name")
-        texts = {name: self._redacted_text(getattr(trace, name))[:200] for name in names}
-        return tuple(texts.get(name, getattr(trace, name)) for name in TraceRecord.__slots__)
+        given = {name: self._redacted_text(getattr(trace, name))[:200] for name in names}
+        if trace.summary is not None:
+            given["summary"] = _json_text(trace.summary)
+        return tuple(given.get(name, getattr(trace, name)) for name in TraceRecord.__slots__)
 
     def _span_row(self, span: SpanRecord, new_blobs: dict[str, Row]) -> Row:
         payloads: dict[str, object] = {}
@@ -227,6 +231,21 @@ def _mark_lost(run: RunLost) -> None:
     """Close what a dead process left open of a run, and the trace if the run was its root."""
     spans = Span.objects.filter(run=run.run, end_ns__isnull=True)
     spans.update(status=SpanStatus.LOST, end_ns=run.at_ns)
-    Trace.objects.filter(run=run.run, end_ns__isnull=True).update(
-        status=run.status, stop_reason=run.stop_reason, level=run.level, end_ns=run.at_ns
-    )
+    for trace in Trace.objects.filter(run=run.run, end_ns__isnull=True):
+        summary = tally_of(load_spans(trace.pk)).sum_up(trace.start_ns, run.at_ns)
+        Trace.objects.filter(pk=trace.pk).update(
+            status=run.status,
+            stop_reason=run.stop_reason,
+            level=run.level,
+            end_ns=run.at_ns,
+            errors=summary.errors,
+            retries=summary.retries,
+            fell_back=summary.fell_back,
+            first_token_ms=summary.first_token_ms,
+            duration_ms=summary.duration_ms,
+            summary=summary.rail,
+            turns=summary.turns,
+            tool_calls=summary.tool_calls,
+            input_tokens=summary.input_tokens,
+            output_tokens=summary.output_tokens,
+        )
