@@ -1,0 +1,152 @@
+"""Providers in the admin: the form, the key that is never shown, the test button."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+
+from agents.models import Provider, TrustedName
+from tests.admin.posting import errors_of, submit
+from tests.fake_provider import FakeProvider, text
+
+KEY = "sk-very-secret-key-0123456789"
+ADD = "/admin/agents/provider/add/"
+
+
+def make_provider(**fields: object) -> Provider:
+    given = {"base_url": "https://api.example.org/v1", "default_model": "m1", **fields}
+    return Provider.objects.create(provider_id="main", **given)
+
+
+def page_of(row: Provider) -> str:
+    return f"/admin/agents/provider/{row.pk}/change/"
+
+
+def press(client: Client, row: Provider) -> str:
+    """Press Test; the line that is shown then."""
+    response = client.post(f"/admin/agents/provider/{row.pk}/test/", follow=True)
+    return " ".join(str(message) for message in response.context["messages"])
+
+
+def test_a_provider_is_added_and_its_key_stored_encrypted(operator: Client) -> None:
+    response = submit(
+        operator, ADD, "provider_form", provider_id="main",
+        base_url="https://api.example.org/v1", new_key=f" {KEY} ", default_model="m1",
+    )  # fmt: skip
+    assert response.status_code == 302
+    row = Provider.objects.get()
+    assert (row.provider_id, row.api_key, row.timeout_ms) == ("main", KEY, 60_000)
+
+
+def test_the_key_is_on_no_page(operator: Client, reader: Client) -> None:
+    row = make_provider(api_key=KEY)
+    for client in (operator, reader):
+        for path in ("/admin/agents/provider/", page_of(row), f"{page_of(row)[:-7]}history/"):
+            response = client.get(path)
+            assert response.status_code == 200
+            assert KEY not in response.content.decode()
+
+
+def test_an_empty_key_keeps_the_stored_one_and_the_box_removes_it(operator: Client) -> None:
+    row = make_provider(api_key=KEY)
+    assert submit(operator, page_of(row), "provider_form", default_model="m2").status_code == 302
+    row.refresh_from_db()
+    assert (row.default_model, row.api_key) == ("m2", KEY)
+    assert submit(operator, page_of(row), "provider_form", remove_key="on").status_code == 302
+    row.refresh_from_db()
+    assert row.api_key == ""
+
+
+def test_a_new_key_replaces_the_stored_one(operator: Client) -> None:
+    row = make_provider(api_key=KEY)
+    submit(operator, page_of(row), "provider_form", new_key="another-key-1")
+    row.refresh_from_db()
+    assert row.api_key == "another-key-1"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("base_url", "api.example.org", "expected a URL such as"),
+        ("base_url", "https://u:p@api.example.org/v1", "without user and password"),
+        ("api_key_env", "sk-abc def", "expected the name of an environment variable"),
+        ("prices", '{"m1": ', "expected JSON"),
+        ("prices", "[1]", "expected an object such as {}, got a list"),
+        ("tool_call_id_pattern", "[a-z]+", "expected a character class with a length"),
+        ("timeout_ms", "0", "a whole number from 1"),
+        ("new_key", "two\nlines", "Expected the key alone"),
+    ],
+)
+def test_nonsense_is_told_at_its_field_and_nothing_is_saved(
+    operator: Client, field: str, value: str, told: str
+) -> None:
+    row = make_provider()
+    response = submit(operator, page_of(row), "provider_form", default_model="m9", **{field: value})
+    assert told in errors_of(response)
+    row.refresh_from_db()
+    assert row.default_model == "m1"
+
+
+def test_a_local_address_needs_to_be_on_the_list(operator: Client, staff: Client) -> None:
+    row = make_provider()
+    local = {"base_url": "http://127.0.0.1:9001/v1"}
+    assert "127.0.0.1:9001" in errors_of(submit(operator, page_of(row), "provider_form", **local))
+    refused = errors_of(submit(staff, page_of(row), "provider_form", trust_names="on", **local))
+    assert "TOOLLOOP_ALLOWED_HOSTS" in refused
+    saved = submit(operator, page_of(row), "provider_form", trust_names="on", **local)
+    assert saved.status_code == 302
+    assert [(n.kind, n.value, n.source) for n in TrustedName.objects.all()] == [
+        ("host", "127.0.0.1:9001", "admin: operator")
+    ]
+    assert submit(staff, page_of(row), "provider_form", default_model="m3").status_code == 302
+
+
+def test_the_button_asks_for_models_and_one_streamed_answer(operator: Client) -> None:
+    with FakeProvider([text("OK")], key=KEY) as provider:
+        row = make_provider(base_url=provider.base_url, api_key=KEY)
+        line = press(operator, row)
+        assert provider.requests[0].body["stream"] is True
+        assert provider.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert "m1 answered in" in line
+    assert "“OK”" in line
+    entry = LogEntry.objects.get()
+    assert "answered" in entry.change_message
+    assert KEY not in entry.change_message
+
+
+def test_a_wrong_key_is_one_line_without_the_key(operator: Client) -> None:
+    with FakeProvider([text("OK")], key="right-key") as provider:
+        line = press(operator, make_provider(base_url=provider.base_url, api_key=KEY))
+    assert "key" in line
+    assert KEY not in line
+
+
+def test_an_unknown_model_is_told_with_those_that_there_are(operator: Client) -> None:
+    with FakeProvider([text("OK")], known_models=["alpha-1", "beta-2"]) as provider:
+        row = make_provider(base_url=provider.base_url, default_model="alpha-2")
+        line = press(operator, row)
+    assert "alpha-1, beta-2" in line
+    assert "Did you mean alpha-1?" in line
+
+
+def test_nobody_listening_is_told_with_what_to_do(operator: Client) -> None:
+    line = press(operator, make_provider(base_url="http://127.0.0.1:9/v1"))
+    assert "cannot be reached" in line
+    assert "Is the server running" in line
+
+
+def test_the_list_tests_several_at_once(operator: Client) -> None:
+    with FakeProvider([text("OK")]) as provider:
+        row = make_provider(base_url=provider.base_url)
+        chosen = {"action": "test_chosen", "_selected_action": [row.pk]}
+        response = operator.post("/admin/agents/provider/", chosen, follow=True)
+    assert "m1 answered" in " ".join(str(m) for m in response.context["messages"])
+
+
+def test_a_reader_sees_the_values_and_cannot_test(reader: Client) -> None:
+    row = make_provider(api_key=KEY)
+    page = reader.get(page_of(row)).content.decode()
+    assert "https://api.example.org/v1" in page
+    assert 'name="base_url"' not in page
+    assert reader.post(f"/admin/agents/provider/{row.pk}/test/").status_code == 403
