@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from agents.bundle.assistant_entries import PROMPT_ROLES
@@ -122,6 +124,12 @@ class PromptRows(forms.Widget):
     def id_for_label(self, id_: str) -> str:
         """No single field is meant."""
         return ""
+
+    def _render(
+        self, template_name: str, context: dict[str, object], renderer: object = None
+    ) -> SafeString:
+        # The forms' own renderer knows Django's templates only.
+        return render_to_string(template_name, context)
 
 
 class PromptsField(forms.Field):

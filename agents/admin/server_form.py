@@ -106,7 +106,8 @@ class ServerForm(TrustForm):
             "headers_lines": "\n".join(secret_lines.header_lines(row.headers)),
             "url": self._shown_url,
         }
-        if self.user is not None and not getattr(self.user, "is_superuser", False):
+        is_superuser = self.user is None or getattr(self.user, "is_superuser", False)
+        if "transport" in self.fields and not is_superuser:
             choices = [choice for choice in Transport.choices if choice[0] != Transport.STDIO]
             self.fields["transport"].choices = choices  # type: ignore[attr-defined]
             for name in ("command", "args_lines", "env_lines", "cwd", "confirm_command"):

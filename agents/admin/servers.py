@@ -113,7 +113,7 @@ class ServerAdmin(AppAdmin):
     def masked_headers(self, row: Server) -> SafeString:
         """The headers with their values masked."""
         lines = "\n".join(secret_lines.header_lines(row.headers))
-        return format_html('<pre class="data">{}</pre>', lines) if lines else format_html("-")
+        return format_html('<pre class="data">{}</pre>', lines or "-")
 
     @admin.display(description=gettext_lazy("Status"))
     def status(self, row: Server) -> SafeString:

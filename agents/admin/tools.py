@@ -15,7 +15,7 @@ from django.db.models import F, Model, QuerySet
 from django.forms.models import BaseModelFormSet, modelformset_factory
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -163,10 +163,8 @@ class ToolAdmin(admin.ModelAdmin):
     @admin.display(description=gettext_lazy("Says of itself"))
     def badges(self, row: Tool) -> SafeString:
         """Read-only, writes, destructive: by the server's own word."""
-        html = format_html("")
-        for css, word in annotation_marks(row.annotations):
-            html += format_html('<span class="{}">{}</span>', css, word)
-        return html or format_html("-")
+        marks = annotation_marks(row.annotations)
+        return format_html_join("", '<span class="{}">{}</span>', marks) or format_html("{}", "-")
 
     @admin.display(description=gettext_lazy("Arguments (JSON Schema)"))
     def arguments(self, row: Tool) -> SafeString:
