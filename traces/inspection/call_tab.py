@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from traces.inspection.detail_models import CallView, FactView
-from traces.inspection.formats import byte_size, count
+from traces.inspection.formats import byte_size, characters, count, object_in
 from traces.inspection.reading import Reading, hashes_of, integer, listed, number
 from traces.inspection.texts import optional_text
 from traces.records import SpanRecord
@@ -25,7 +25,7 @@ def call_view(reading: Reading, span: SpanRecord) -> CallView:
     gone = [digest for digest in call_hashes(span) if digest not in reading.payloads]
     return CallView(
         arguments=optional_text(arguments),
-        raw=None if raw == arguments else optional_text(raw),
+        raw=None if object_in(raw) == arguments else optional_text(raw),
         result=optional_text(reading.payload(span, RESULT)),
         seen=optional_text(reading.payload(span, SEEN)),
         seen_line=_seen_line(span),
@@ -45,10 +45,10 @@ def _seen_line(span: SpanRecord) -> str:
     if not span.attributes.get("toolloop.truncated"):
         if not whole:
             return ""
-        return _("The model saw all %(n)s characters.") % {"n": count(whole)}
-    return _("The model saw %(kept)s of %(whole)s characters.") % {
+        return _("The model saw the whole: %(n)s.") % {"n": characters(whole)}
+    return _("The model saw %(kept)s of %(whole)s.") % {
         "kept": count(kept),
-        "whole": count(whole),
+        "whole": characters(whole),
     }
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 ARGUMENT_CHARS = 60
 """How much of a call's arguments stands on its row."""
@@ -62,6 +63,17 @@ def short_count(value: int) -> str:
     return f"{value / 1_000_000:.1f}M"
 
 
+def characters(value: int) -> str:
+    """A number of characters with its unit."""
+    return ngettext("%(n)s character", "%(n)s characters", value) % {"n": count(value)}
+
+
+def about_tokens(value: float) -> str:
+    """An estimated number of tokens with its unit."""
+    whole = round(value)
+    return ngettext("about %(n)s token", "about %(n)s tokens", whole) % {"n": count(whole)}
+
+
 def byte_size(length: int) -> str:
     """A number of bytes: ``412 B``, ``1.2 kB``, ``18 kB``, ``2.1 MB``."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
@@ -104,8 +116,7 @@ def one_line(text: object, limit: int = LINE_CHARS) -> str:
 
 def telling_argument(arguments: object) -> str:
     """The arguments that tell most, on one line: ``city=Oslo, days=3``; nothing for none."""
-    if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
-        arguments = _object_in(arguments)
+    arguments = object_in(arguments)
     if isinstance(arguments, dict):
         plain = [(k, v) for k, v in arguments.items() if not isinstance(v, dict | list)]
         plain.sort(key=lambda pair: _rank(str(pair[0])))
@@ -137,11 +148,13 @@ def _with_stop(text: str) -> str:
     return text if text[-1] in ".!?。！？…" else _("%(sentence)s.") % {"sentence": text}
 
 
-def _object_in(raw: str) -> object:
-    """The JSON object in a text, else the text."""
+def object_in(raw: object) -> object:
+    """The JSON object in a text; anything else as it is."""
+    if not isinstance(raw, str) or not raw.lstrip().startswith("{"):
+        return raw
     try:
         value = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return raw
     return value if isinstance(value, dict) else raw
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
 
-from traces.inspection.formats import clauses, count, json_text, place
+from traces.inspection.formats import about_tokens, clauses, count, json_text, place
 from traces.inspection.links import span_href
 from traces.inspection.message_views import Calls, calls_of_run
 from traces.inspection.panel_models import (
@@ -104,9 +104,9 @@ def sent_again_views(reading: Reading, requests: Sequence[Request]) -> tuple[Sen
             costs.setdefault(call, []).append(tokens)
     for call, tokens_of in costs.items():
         span, again = reading.by_id[call], tokens_of[1:]
-        if not again:
-            continue
         total = round(sum(again))
+        if not total:
+            continue
         once = count(round(tokens_of[0]))
         words = _("%(n)d × = %(total)s") % {"n": len(again), "total": count(total)}
         found.append(
@@ -266,7 +266,6 @@ def _segments(request: Request, top: float, series: Mapping[str, SeriesView]) ->
         if not tokens:
             continue
         below += tokens
-        words = _("about %(n)s tokens") % {"n": count(round(tokens))}
         segments.append(
             SegmentView(
                 series=order.index(view),
@@ -275,7 +274,7 @@ def _segments(request: Request, top: float, series: Mapping[str, SeriesView]) ->
                 token_count=round(tokens),
                 y=place(1 - below / top),
                 height=place(tokens / top),
-                title=clauses([view.word, words]),
+                title=clauses([view.word, about_tokens(tokens)]),
             )
         )
     return segments

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from traces.inspection.formats import clauses, count, one_line, telling_argument
+from traces.inspection.formats import characters, clauses, count, one_line, telling_argument
 from traces.inspection.links import span_href
 from traces.inspection.marks import call_state
 from traces.inspection.panel_models import (
@@ -187,10 +187,10 @@ def _result(span: SpanRecord) -> str:
         return one_line(error, 80)
     whole, kept = integer(span, "toolloop.chars"), integer(span, "toolloop.seen_chars")
     if span.attributes.get("toolloop.truncated") and kept:
-        return _("%(kept)s of %(whole)s characters") % {"kept": count(kept), "whole": count(whole)}
+        return _("%(kept)s of %(whole)s") % {"kept": count(kept), "whole": characters(whole)}
     if not text(span, "toolloop.outcome"):
         return ""
-    return _("%(n)s characters") % {"n": count(whole)}
+    return characters(whole)
 
 
 def _noted(reading: Reading, pattern: re.Pattern[str]) -> int:

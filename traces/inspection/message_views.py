@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from django.utils.translation import gettext as _
 
 from traces.inspection.detail_models import CallLineView, MessageView
-from traces.inspection.formats import count, json_text, one_line
+from traces.inspection.formats import about_tokens, count, json_text, one_line
 from traces.inspection.links import span_href
 from traces.inspection.reading import Reading, integer, text, tool_title
 from traces.inspection.texts import SHORT_CHARS, SHOWN_CHARS, content_text, optional_text
@@ -59,7 +59,7 @@ def message_view(
         text=optional_text(body, limit=limit),
         calls=tuple(asked),
         tool_call_id=str(value.get("tool_call_id") or ""),
-        tokens=_("about %(n)s tokens") % {"n": count(-(-size // 4))},
+        tokens=about_tokens(-(-size // 4)),
         parts=tuple(_parts(value.get("content"))),
         before=optional_text(old, limit=SHORT_CHARS),
     )

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from traces.inspection.causes import call_error
-from traces.inspection.formats import clauses, count, telling_argument
+from traces.inspection.formats import characters, clauses, telling_argument
 from traces.inspection.links import span_href
 from traces.inspection.panel_models import SmellView
 from traces.inspection.reading import Reading, integer, is_failed_call, text, tool_title
@@ -103,7 +103,7 @@ def _cut(calls: Sequence[SpanRecord]) -> Iterator[SmellView]:
     for span in calls:
         if span.attributes.get("toolloop.truncated"):
             left_out = integer(span, "toolloop.chars") - integer(span, "toolloop.seen_chars")
-            words = _("%(n)s characters left out") % {"n": count(left_out)}
+            words = _("%(size)s left out") % {"size": characters(left_out)}
             yield _smell("cut", _("cut by length"), clauses([tool_title(span), words]), [span])
 
 

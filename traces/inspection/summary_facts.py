@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from traces.inspection.answers import answer_facts
 from traces.inspection.detail_models import FactView
-from traces.inspection.formats import count, duration, sentences
+from traces.inspection.formats import characters, count, duration, sentences
 from traces.inspection.reading import (
     Reading,
     integer,
@@ -141,10 +141,10 @@ def _call_sentence(span: SpanRecord) -> str:
         ]
     if span.attributes.get("toolloop.truncated"):
         parts.append(
-            _("The model saw %(kept)s of %(whole)s characters")
+            _("The model saw %(kept)s of %(whole)s")
             % {
                 "kept": count(integer(span, "toolloop.seen_chars")),
-                "whole": count(integer(span, "toolloop.chars")),
+                "whole": characters(integer(span, "toolloop.chars")),
             }
         )
     if span.attributes.get("toolloop.correctable"):
@@ -176,7 +176,7 @@ def _call_facts(reading: Reading, span: SpanRecord) -> Iterator[FactView]:
         yield _fact(_("execution alone"), duration(executed * 1e6))
     chars = integer(span, "toolloop.chars")
     if chars:
-        yield _fact(_("result"), _("%(n)s characters") % {"n": count(chars)})
+        yield _fact(_("result"), characters(chars))
     attempt = integer(span, "toolloop.attempt")
     if attempt > 1:
         limit = int(number(limits_of(reading, span.run).get("parameter_attempts")))

@@ -212,7 +212,8 @@ def _cause(reading: Reading, agent: SpanRecord, end: RunEnd) -> str:
     turn = _last_turn(reading, agent)
     if end.stop_reason == "max_turns":
         return turns_used_clause(reading, agent.run, turn, is_headline=True)
-    if end.stop_reason in GIVE_UP_REASONS:
+    has_failed = turn is not None and text(turn, "toolloop.turn.decision") == "failed"
+    if end.stop_reason in GIVE_UP_REASONS and not has_failed:
         return give_up_clause(reading, agent.run, end.stop_reason, turn)
     return failure_clause(reading, agent.run, end.stop_reason, turn)
 

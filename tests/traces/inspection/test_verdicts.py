@@ -1,0 +1,123 @@
+"""One sentence for every way in which a run and a turn can end, with the concrete reason."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.utils import translation
+
+from agents.loop import fixed_texts
+from agents.loop.catalog import LeftOut
+from agents.loop.limits import LIMIT_OF_REASON
+from agents.loop.results import NOT_FAILURES, Outcome
+from agents.models import RunStatus
+from tests.traces.inspection.endings import ENDINGS, Ending
+from traces.inspection import marks
+from traces.inspection.policy_tab import RULES
+from traces.inspection.summary_facts import CALL_SENTENCES
+from traces.inspection.turn_verdicts import DECISIONS
+from traces.inspection.verdicts import STATUSES
+from traces.models import SpanKind, SpanStatus
+
+ENGINE = Path(__file__).parents[3] / "agents"
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.name)
+def test_the_end_of_a_run_is_told_with_its_reason(ending: Ending) -> None:
+    recorded = ending.recorded()
+    assert recorded.trace is not None
+    trace = recorded.trace
+    assert (trace.status, trace.stop_reason, trace.level) == (
+        ending.status, ending.reason, ending.level,
+    )  # fmt: skip
+    assert recorded.headline() == ending.headline
+    if ending.sentence:
+        assert ending.sentence in recorded.sentences()
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.name)
+def test_an_ended_trace_shows_nothing_that_runs(ending: Ending) -> None:
+    recorded = ending.recorded()
+    assert not recorded.page().is_running
+    assert not any(row.is_running for row in recorded.row_views())
+    assert not any(text.startswith("running") for text in recorded.sentences())
+
+
+def emitted_literals(*functions: str, keyword: str = "", position: int = 0) -> set[str]:
+    """The text literals that the engine passes to functions: by keyword, else by position."""
+    return {
+        str(node.value)
+        for path in sorted(ENGINE.rglob("*.py"))
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and _name_of(call) in functions
+        for argument in _arguments(call, keyword, position)
+        for node in ast.walk(argument)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value
+    }
+
+
+def _name_of(call: ast.Call) -> str:
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+def _arguments(call: ast.Call, keyword: str, position: int) -> Iterator[ast.expr]:
+    if keyword:
+        yield from (given.value for given in call.keywords if given.arg == keyword)
+    elif len(call.args) > position:
+        yield call.args[position]
+
+
+def test_every_decision_of_the_engine_has_its_sentence() -> None:
+    told = emitted_literals("emit", keyword="decision") | emitted_literals(
+        "_close_open_turn", position=1
+    )
+    told.discard("reason")
+    assert {"answered", "continued", "stopped", "delegated", "cancelled"} <= told
+    assert told | {"failed"} == DECISIONS.keys()
+
+
+def test_every_stop_reason_of_the_engine_is_among_the_tested_endings() -> None:
+    given_up = set(LIMIT_OF_REASON) | emitted_literals("GaveUp") | {"provider_error"}
+    failed = emitted_literals("Failed") | set(fixed_texts._REASONS["en"]) - {"worker_lost"}
+    tested = {(ending.reason, ending.level) for ending in ENDINGS}
+    assert {(reason, 2) for reason in given_up} <= tested
+    assert {(reason, 3) for reason in failed - given_up} <= tested
+    assert {("errors", 3), ("max_turns", 3), ("provider_error", 3), ("worker_lost", 3)} <= tested
+    assert {("answered", 1), ("delegated", 1), ("cancelled", None)} <= tested
+
+
+def test_every_status_of_a_run_has_its_sentence_and_mark() -> None:
+    statuses = set(RunStatus.values)
+    assert statuses - {"queued"} == STATUSES.keys()
+    assert all(marks.run_state(status).icon != "unknown" for status in statuses)
+
+
+def test_every_outcome_of_a_call_has_its_state_and_sentence() -> None:
+    outcomes = {str(outcome) for outcome in Outcome}
+    assert outcomes <= marks.call_outcomes()
+    assert outcomes <= CALL_SENTENCES.keys()
+    assert {str(outcome) for outcome in NOT_FAILURES} | {""} == marks.NOT_FAILURES
+
+
+def test_every_reason_to_leave_a_tool_out_is_explained() -> None:
+    assert {str(reason) for reason in LeftOut} == RULES.keys()
+
+
+def test_every_kind_and_status_of_a_span_has_its_mark() -> None:
+    assert all(marks.kind_view(kind).letter != "?" for kind in SpanKind.values)
+    assert all(marks.span_state(status).icon != "unknown" for status in SpanStatus.values)
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.name)
+def test_the_verdict_is_there_in_chinese(ending: Ending) -> None:
+    recorded = ending.recorded()
+    with translation.override("zh-hans"):
+        headline = recorded.headline()
+        sentences = recorded.sentences()
+    assert headline != ending.headline
+    assert any("\u4e00" <= char <= "\u9fff" for char in headline)
+    for sentence in sentences:
+        assert any("\u4e00" <= char <= "\u9fff" for char in sentence), sentence
