@@ -7,8 +7,9 @@ the page itself, so that a page that was open and one that was loaded look the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.template.loader import render_to_string
@@ -22,7 +23,6 @@ from agents.chat.conversation import (
     user_message_view,
 )
 from agents.chat.conversation_list import conversation_entry, last_run
-from agents.chat.languages import page_language
 from agents.chat.rail import rail_view, run_rail
 from agents.chat.rows import RunRows, read_conversation, read_run
 from agents.chat.steps import find_batch, find_step, run_view
@@ -49,7 +49,9 @@ from agents.loop.messages import JsonObject
 from agents.models import Conversation
 from agents.runs.live import LiveRun
 
-LOG, SIDE = "log", "conversations"
+LOG = "log"
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,23 +68,33 @@ class Fragment:
         return {"id": self.id, "html": self.html, "parent": self.parent, "mode": self.mode}
 
 
-async def render_event(event: Event, live: LiveRun) -> list[JsonObject]:
+async def render_event(event: Event, live: LiveRun, language: str) -> list[JsonObject]:
     """The fragments of an event, ready for the socket."""
     if not isinstance(event, _SHOWN):
         return []
-    fragments = await sync_to_async(fragments_for)(event, live)
+    fragments = await _in_language(language, fragments_for, event, live)
     return [fragment.as_json() for fragment in fragments]
 
 
-async def render_all(conversation_id: str, lives: dict[str, LiveRun]) -> JsonObject:
+async def render_all(conversation_id: str, lives: dict[str, LiveRun], language: str) -> JsonObject:
     """A whole conversation, as ``{"html": the log, "items": everything around it}``."""
-    return await sync_to_async(whole_conversation)(conversation_id, lives)
+    return await _in_language(language, whole_conversation, conversation_id, lives)
 
 
-async def render_queue(conversation_id: str) -> list[JsonObject]:
+async def render_queue(conversation_id: str, language: str) -> list[JsonObject]:
     """The fragments of the messages that wait."""
-    fragments = await sync_to_async(fragments_for_queue)(conversation_id)
+    fragments = await _in_language(language, fragments_for_queue, conversation_id)
     return [fragment.as_json() for fragment in fragments]
+
+
+async def _in_language(language: str, make: Callable[..., Made], *arguments: Any) -> Made:
+    """Made in the thread of the database, in the language of the page that gets it."""
+
+    def work() -> Made:
+        with translation.override(language):
+            return make(*arguments)
+
+    return await sync_to_async(work)()
 
 
 _CALL_EVENTS = (ToolCallStarted, ToolCallWaiting, ToolCallDecided, ToolCallProgressed)
@@ -107,39 +119,37 @@ _SHOWN = (
 
 def fragments_for(event: Event, live: LiveRun) -> list[Fragment]:
     """What an event changes on the page; queries the database."""
-    with translation.override(page_language(live.conversation)):
-        found = read_run(event.run)
-        if found is None:
-            return []
-        rows, attachments = found
-        lives = {live.run: live}
-        view = run_view(rows, lives, attachments)
-        match event:
-            case RunStarted():
-                queue = fragments_for_queue(live.conversation)
-                return [*_article(rows, view), _status(rows, lives), *queue]
-            case RunFinished():
-                return [*_article(rows, view), *_everything_around(rows, lives)]
-            case ModelRequestStarted(turn=0, attempt=1, try_number=1):
-                # A run that began: the first text need not wait until all this is rendered.
-                return _everything_around(rows, lives)
-            case ToolCallFinished():
-                return [*_batch(view, event.result.call.key), *_around(rows, lives)]
-            case ToolCallStarted() | ToolCallWaiting() | ToolCallDecided():
-                changed = _batch(view, event.call.key)
-                return [*changed, *_around(rows, lives), *_entry(rows, lives)]
-            case ToolCallProgressed():
-                return _card(view, event.call.key)
-            case _ if isinstance(event, _STEP_EVENTS):
-                return [*_step(view, live), *_around(rows, lives)]
-        return _around(rows, lives)
+    found = read_run(event.run)
+    if found is None:
+        return []
+    rows, attachments = found
+    lives = {live.run: live}
+    view = run_view(rows, lives, attachments)
+    match event:
+        case RunStarted():
+            queue = fragments_for_queue(live.conversation)
+            return [*_article(rows, view), _status(rows, lives), *queue]
+        case RunFinished():
+            return [*_article(rows, view), *_everything_around(rows, lives)]
+        case ModelRequestStarted(turn=0, attempt=1, try_number=1):
+            # A run that began: the first text need not wait until all this is rendered.
+            return _everything_around(rows, lives)
+        case ToolCallFinished():
+            return [*_batch(view, event.result.call.key), *_around(rows, lives)]
+        case ToolCallStarted() | ToolCallWaiting() | ToolCallDecided():
+            changed = _batch(view, event.call.key)
+            return [*changed, *_around(rows, lives), *_entry(rows, lives)]
+        case ToolCallProgressed():
+            return _card(view, event.call.key)
+        case _ if isinstance(event, _STEP_EVENTS):
+            return [*_step(view, live), *_around(rows, lives)]
+    return _around(rows, lives)
 
 
 def fragments_for_queue(conversation_id: str) -> list[Fragment]:
     """The messages that wait."""
-    with translation.override(page_language(conversation_id)):
-        html = _html("agents/_queue.html", {"queue": queue_view(conversation_id)})
-        return [Fragment(id="queue", html=html, parent="dock")]
+    html = _html("agents/_queue.html", {"queue": queue_view(conversation_id)})
+    return [Fragment(id="queue", html=html, parent="dock")]
 
 
 def whole_conversation(conversation_id: str, lives: Mapping[str, LiveRun]) -> JsonObject:
@@ -151,19 +161,19 @@ def whole_conversation(conversation_id: str, lives: Mapping[str, LiveRun]) -> Js
     )
     if conversation is None:
         return {"html": "", "items": []}
-    with translation.override(page_language(conversation_id)):
-        view = conversation_view(conversation, lives)
-        items = [
-            _fragment("status", "agents/_status.html", {"status": view.status}),
-            _fragment("queue", "agents/_queue.html", {"queue": view.queue}),
-            _fragment("live-rail-body", "agents/_rail.html", {"rail": view.rail}),
-            _fragment("rail-state", "agents/_rail_state.html", {"rail": view.rail.now}),
-            *_entry_of(conversation, lives),
-        ]
-        return {
-            "html": _html("agents/_log.html", {"view": view}),
-            "items": [item.as_json() for item in items],
-        }
+    view = conversation_view(conversation, lives)
+    items = [
+        _fragment("talk-title", "agents/_title.html", {"title": conversation.title}),
+        _fragment("status", "agents/_status.html", {"status": view.status}),
+        _fragment("queue", "agents/_queue.html", {"queue": view.queue}),
+        _fragment("live-rail-body", "agents/_rail.html", {"rail": view.rail}),
+        _fragment("rail-state", "agents/_rail_state.html", {"rail": view.rail.now}),
+        *_entry_of(conversation, lives),
+    ]
+    return {
+        "html": _html("agents/_log.html", {"view": view}),
+        "items": [item.as_json() for item in items],
+    }
 
 
 def _article(rows: RunRows, view: RunView) -> list[Fragment]:

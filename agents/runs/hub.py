@@ -38,7 +38,9 @@ logger = logging.getLogger(__name__)
 
 
 class Watcher(Protocol):
-    """A browser that watches a conversation."""
+    """A browser that watches a conversation. ``language`` is that of its page."""
+
+    language: str
 
     def put(self, text: str) -> None:
         """Send this when the socket can take it; never waits."""
@@ -49,11 +51,14 @@ class Watcher(Protocol):
         ...
 
 
-Render = Callable[[Event, LiveRun], Awaitable[list[JsonObject]]]
-"""The fragments of an event, ready for the socket."""
+Render = Callable[[Event, LiveRun, str], Awaitable[list[JsonObject]]]
+"""The fragments of an event in a language, ready for the socket."""
 
-RenderAll = Callable[[str, dict[str, LiveRun]], Awaitable[JsonObject]]
-"""A whole conversation for a browser that missed something."""
+RenderAll = Callable[[str, dict[str, LiveRun], str], Awaitable[JsonObject]]
+"""A whole conversation in a language, for a browser that missed something."""
+
+RenderIn = Callable[[str], Awaitable[list[JsonObject]]]
+"""Fragments in a language."""
 
 Job = Callable[[], Awaitable[None]]
 
@@ -128,7 +133,8 @@ class Hub:
         channel = self._channel(conversation_id)
 
         async def job() -> None:
-            message = await self._render_all(conversation_id, self.live_runs(conversation_id))
+            lives = self.live_runs(conversation_id)
+            message = await self._render_all(conversation_id, lives, watcher.language)
             watcher.put(_encode({"type": "sync", "seq": channel.seq, **message}))
 
         self._put(channel, job)
@@ -139,12 +145,10 @@ class Hub:
         for watcher in channel.watchers if channel is not None else ():
             self.sync(conversation_id, watcher)
 
-    def refresh(
-        self, conversation_id: str, render: Callable[[], Awaitable[list[JsonObject]]]
-    ) -> None:
+    def refresh(self, conversation_id: str, render: RenderIn) -> None:
         """Send fragments that no event brings, such as the queue of waiting messages."""
         channel = self._channel(conversation_id)
-        self._put(channel, lambda: self._send_fragments(channel, render()))
+        self._put(channel, lambda: self._send_fragments(channel, render))
 
     async def handle(self, event: Event) -> None:
         """Take note of an event and send it on; returns at once."""
@@ -237,26 +241,33 @@ class Hub:
             self._put(channel, lambda: self._send_beside(channel, event, live), is_beside=True)
             return
         snapshot = live.snapshot()
-        self._put(
-            channel, lambda: self._send_fragments(channel, self._render_event(event, snapshot))
-        )
+        self._put(channel, lambda: self._send_rendered(channel, event, snapshot))
 
     async def _send_beside(self, channel: _Channel, event: Event, live: LiveRun) -> None:
         if live.finished is None:
-            await self._send_fragments(channel, self._render(event, live.snapshot()))
+            await self._send_rendered(channel, event, live.snapshot())
 
-    async def _render_event(self, event: Event, live: LiveRun) -> list[JsonObject]:
+    async def _send_rendered(self, channel: _Channel, event: Event, live: LiveRun) -> None:
         if isinstance(event, ToolCallFinished):
             # Its card is rendered from its row, which is committed within this time.
             await asyncio.sleep(2 * RESULTS_GATHER_SECONDS)
-        return await self._render(event, live)
+        await self._send_fragments(channel, lambda language: self._render(event, live, language))
 
-    async def _send_fragments(
-        self, channel: _Channel, fragments: Awaitable[list[JsonObject]]
-    ) -> None:
-        items = await fragments
-        if items:
-            self._send(channel, {"type": "fragments", "items": list(items)})
+    async def _send_fragments(self, channel: _Channel, render: RenderIn) -> None:
+        """Send fragments to every watcher, in its own language."""
+        languages = sorted({watcher.language for watcher in channel.watchers})
+        rendered = {language: await render(language) for language in languages}
+        if not any(rendered.values()):
+            return
+        channel.seq += 1
+        texts = {
+            language: _encode({"type": "fragments", "items": list(items), "seq": channel.seq})
+            for language, items in rendered.items()
+        }
+        for watcher in list(channel.watchers):
+            # Whoever came meanwhile with another language sees the gap and asks for everything.
+            if watcher.language in texts:
+                watcher.put(texts[watcher.language])
 
     def _send(self, channel: _Channel, message: JsonObject) -> None:
         channel.seq += 1

@@ -203,7 +203,8 @@ def test_a_page_that_missed_something_gets_what_it_would_have_loaded(
     first = squeezed(str(whole["html"])).split('<articleclass="msgrunlive"')[0]
     assert first in loaded
     assert [item["id"] for item in whole["items"]] == [
-        "status", "queue", "live-rail-body", "rail-state", f"cv-{talk.conversation.pk}",
+        "talk-title", "status", "queue", "live-rail-body", "rail-state",
+        f"cv-{talk.conversation.pk}",
     ]  # fmt: skip
 
 
@@ -237,4 +238,4 @@ def test_every_fragment_has_a_place_on_the_page(talk: Talk, page: Client) -> Non
     ],
 )
 async def test_what_the_page_does_not_show_costs_no_query(event: Event) -> None:
-    assert await render_event(event, LiveRun(run="r")) == []
+    assert await render_event(event, LiveRun(run="r"), "en") == []

@@ -27,7 +27,8 @@ CONVERSATION = "c1"
 class Tab:
     """A browser tab that keeps what it is sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: str = "en") -> None:
+        self.language = language
         self.got: list[dict[str, Any]] = []
         self.arrived = asyncio.Event()
 
@@ -45,12 +46,12 @@ class Tab:
                 await self.arrived.wait()
 
 
-async def render(event: Event, live: LiveRun) -> list[JsonObject]:
-    return [{"id": type(event).__name__, "html": live.text}]
+async def render(event: Event, live: LiveRun, language: str) -> list[JsonObject]:
+    return [{"id": type(event).__name__, "html": live.text, "lang": language}]
 
 
-async def render_all(conversation: str, lives: dict[str, LiveRun]) -> JsonObject:
-    return {"html": "".join(live.text for live in lives.values())}
+async def render_all(conversation: str, lives: dict[str, LiveRun], language: str) -> JsonObject:
+    return {"html": "".join(live.text for live in lives.values()), "lang": language}
 
 
 def started() -> RunStarted:
@@ -115,8 +116,25 @@ async def test_what_happened_while_nobody_watched_changes_the_number(hub: Hub) -
     assert hub.seq(CONVERSATION) != loaded
 
 
+async def test_each_tab_is_sent_its_own_language(hub: Hub) -> None:
+    english, chinese = Tab(), Tab("zh-hans")
+    hub.watch(CONVERSATION, english)
+    hub.watch(CONVERSATION, chinese)
+    await hub.handle(started())
+    await english.wait_for(1)
+    await chinese.wait_for(1)
+    assert [english.got[0]["items"][0]["lang"], chinese.got[0]["items"][0]["lang"]] == [
+        "en",
+        "zh-hans",
+    ]
+    assert english.got[0]["seq"] == chinese.got[0]["seq"]
+    hub.sync(CONVERSATION, chinese)
+    await chinese.wait_for(2)
+    assert chinese.got[1]["lang"] == "zh-hans"
+
+
 async def test_a_page_that_cannot_be_rendered_does_not_stop_the_others() -> None:
-    async def broken(event: Event, live: LiveRun) -> list[JsonObject]:
+    async def broken(event: Event, live: LiveRun, language: str) -> list[JsonObject]:
         if isinstance(event, RunStarted):
             raise ValueError("no template")
         return [{"id": "x", "html": ""}]
@@ -132,7 +150,7 @@ async def test_a_page_that_cannot_be_rendered_does_not_stop_the_others() -> None
 async def test_what_stands_beside_the_text_is_never_sent_after_the_end() -> None:
     may_render = asyncio.Event()
 
-    async def slow(event: Event, live: LiveRun) -> list[JsonObject]:
+    async def slow(event: Event, live: LiveRun, language: str) -> list[JsonObject]:
         await may_render.wait()
         return [{"id": type(event).__name__, "html": ""}]
 
