@@ -46,7 +46,7 @@ class _Events(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for chunk in _chunks(self._body):
-            yield f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
+            yield f"data: {json.dumps(chunk)}\n\n".encode()
             await asyncio.sleep(CHUNK_SECONDS)
         yield b"data: [DONE]\n\n"
 

@@ -211,7 +211,8 @@ def _ordered_call(scene: Scene) -> ScriptedAnswer | None:
         raw = match["rest"][start : end + 1] if start >= 0 else "{}"
         try:
             arguments = json.loads(raw)
-        except ValueError:
+            json.dumps(arguments)
+        except (ValueError, RecursionError):
             arguments = {}
         return ScriptedAnswer(calls=((name, arguments if isinstance(arguments, dict) else {}),))
     result = scene.results[-1] if scene.results else ""

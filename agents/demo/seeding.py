@@ -14,6 +14,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from agents.demo import PRACTICE_BASE_URL, PRACTICE_MODEL
@@ -33,16 +34,22 @@ PROMPT = (
 
 
 def seed_demo() -> str:
-    """Make what is missing of the demo; the operator's password from ``var/demo-password``."""
+    """Make what is missing of the demo; how to log in, as a line for the terminal."""
     password = _operator_password()
     with transaction.atomic():
-        _make_operator(password)
+        operator = _make_operator(password)
         if not Assistant.objects.filter(is_system=False).exists():
             _make_assistant(_make_provider(), _make_servers())
-    return password
+        else:
+            _refresh_servers()
+            _find_missing_model()
+    if operator.check_password(password):
+        return f"Log in: {OPERATOR} / {password}"
+    return f"Log in: {OPERATOR}, with the password that was set (manage.py changepassword)"
 
 
 def _operator_password() -> str:
+    """The password in ``var/demo-password``; made where there is none."""
     path = Path(settings.BASE_DIR) / "var" / "demo-password"
     if path.exists():
         return path.read_text(encoding="utf-8").strip()
@@ -54,15 +61,16 @@ def _operator_password() -> str:
     return password
 
 
-def _make_operator(password: str) -> None:
+def _make_operator(password: str) -> AbstractBaseUser:
     """The superuser of the demo; an older one without a password gets it."""
     users = get_user_model().objects
     operator = users.filter(username=OPERATOR).first()
     if operator is None:
-        users.create_superuser(OPERATOR, password=password)
+        operator = users.create_superuser(OPERATOR, password=password)
     elif not operator.has_usable_password():
         operator.set_password(password)
         operator.save()
+    return operator
 
 
 def _make_provider() -> Provider:
@@ -106,19 +114,42 @@ def _first_model(base_url: str, key: str | None) -> str:
     return models[0] if models else ""
 
 
+def _find_missing_model() -> None:
+    """Ask again for the model that the provider of the environment did not tell at first."""
+    provider = Provider.objects.filter(provider_id="openai", default_model="").first()
+    if provider is None or not Assistant.objects.filter(provider=provider, model="").exists():
+        return
+    key = os.environ.get(provider.api_key_env) if provider.api_key_env else None
+    provider.default_model = os.environ.get("OPENAI_MODEL") or _first_model(provider.base_url, key)
+    provider.save(update_fields=["default_model"])
+
+
 def _make_servers() -> list[Server]:
     return [
         Server.objects.get_or_create(
             server_id=name,
-            defaults={
-                "transport": Transport.STDIO,
-                "command": sys.executable,
-                "args": ["-m", f"agents.demo.servers.{name}"],
-                "cwd": str(settings.BASE_DIR),
-            },
+            defaults={"transport": Transport.STDIO, "args": _arguments(name), **_place()},
         )[0]
         for name in SERVERS
     ]
+
+
+def _arguments(name: str) -> list[str]:
+    return ["-m", f"agents.demo.servers.{name}"]
+
+
+def _place() -> dict[str, str]:
+    return {"command": sys.executable, "cwd": str(settings.BASE_DIR)}
+
+
+def _refresh_servers() -> None:
+    """Let the demo's servers be started from here, should the folder have another name now."""
+    for name in SERVERS:
+        servers = Server.objects.filter(server_id=name, transport=Transport.STDIO)
+        for server in servers.exclude(**_place()):
+            is_gone = not (Path(server.command).exists() and Path(server.cwd).exists())
+            if server.args == _arguments(name) and is_gone:
+                servers.update(**_place())
 
 
 def _make_assistant(provider: Provider, servers: list[Server]) -> None:

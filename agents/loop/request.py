@@ -113,6 +113,11 @@ class Outside(Protocol):
         """Where calls that are executed can be stopped one by one."""
         ...
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether the process ends: a run that is cancelled then was stopped by nobody."""
+        ...
+
     async def models(self, provider: str | None, model: str | None) -> tuple[ModelTarget, ...]:
         """The assistant's models, best first; a hook may name another provider or model.
 

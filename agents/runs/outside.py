@@ -65,6 +65,11 @@ class RunOutside:
         """The calls of this process that can be stopped one by one."""
         return self._resources.open_calls
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether the process ends."""
+        return self._resources.is_ending
+
     async def models(self, provider: str | None, model: str | None) -> tuple[ModelTarget, ...]:
         """The assistant's models, best first, or those that a create hook named."""
         if self._plan.hook_fault:

@@ -26,12 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class RunResources:
-    """Shared by the runs of a process. ``owner`` is the name under which it holds leases."""
+    """Shared by the runs of a process. ``owner`` is the name under which it holds leases.
+
+    ``is_ending`` is set when the process ends and its runs are about to be cancelled.
+    """
 
     pool: ServerPool = field(default_factory=ServerPool)
     observers: list[Observer] = field(default_factory=load_observers)
     open_calls: OpenCalls = field(default_factory=OpenCalls)
     owner: str = field(default_factory=lambda: f"{socket.gethostname()[:40]}-{new_id()[:12]}")
+    is_ending: bool = False
     _clients: dict[tuple[str, str, float], OpenAIChat] = field(default_factory=dict)
 
     def client(self, provider: ProviderFacts) -> OpenAIChat:

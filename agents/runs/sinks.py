@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class Observer(Protocol):
-    """A sink that only looks on. An async ``close``, if it has one, is called at the end."""
+    """A sink that only looks on."""
 
     async def handle(self, event: Event) -> None:
         """Take note of an event; must return soon."""
@@ -29,6 +29,10 @@ class Observer(Protocol):
         """Wait until everything taken note of is stored."""
         ...
 
+    async def close(self) -> None:
+        """The process ends: store what is left, keep no task and no timer."""
+        ...
+
 
 def load_observers() -> list[Observer]:
     """A new instance of every sink named in the settings."""
@@ -36,13 +40,10 @@ def load_observers() -> list[Observer]:
 
 
 async def close_observers(observers: Sequence[Observer]) -> None:
-    """Close those that can be closed."""
+    """Close them all; bounded by what each of them has left to store."""
     for observer in observers:
-        close = getattr(observer, "close", None)
-        if close is None:
-            continue
         try:
-            await close()
+            await observer.close()
         except Exception:  # an observer must never keep a process from ending
             logger.exception("%s failed to close", type(observer).__name__)
 

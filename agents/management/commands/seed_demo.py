@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from agents.demo.seeding import OPERATOR, seed_demo
+from agents.demo.seeding import seed_demo
 
 
 class Command(BaseCommand):
@@ -16,5 +16,4 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Seed, and tell how to log in."""
-        password = seed_demo()
-        self.stdout.write(f"Log in: {OPERATOR} / {password}")
+        self.stdout.write(seed_demo())
