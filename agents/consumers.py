@@ -22,20 +22,27 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from agents.access import readable_conversations
+from agents.chat.accepting import message_fault
 from agents.chat.fragments import render_all, render_event, render_queue
-from agents.chat.languages import remember_language
 from agents.loop.interfaces import Approval
 from agents.models import Conversation, Run, RunStatus
 from agents.runs import lifecycle
 from agents.runs.web_process import WebProcess, start_web_process
-
-MAX_MESSAGE_CHARS = 200_000
-"""The longest message a person may send."""
+from agents.texts import storable
 
 MAX_WAITING = 500
 """Messages that may wait for a slow browser; beyond that it is told to fetch everything anew."""
 
 NOT_FOUND, LOGGED_OUT = 4404, 4401
+
+
+class UnknownConsumer(AsyncWebsocketConsumer):
+    """Closes what asked for an address that is none."""
+
+    async def connect(self) -> None:
+        """Accept, as only then the code reaches the browser, and close."""
+        await self.accept()
+        await self.close(code=NOT_FOUND)
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -57,7 +64,6 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             return
         self.user_name = user.get_username()
         self.language = self._language()
-        remember_language(self.conversation_id, self.language)
         self.process: WebProcess = start_web_process(render_event, render_all)
         self.sender = asyncio.create_task(self._send_outbox())
         self.process.hub.watch(self.conversation_id, self)
@@ -90,8 +96,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if self.sender is None:
             return
         try:
-            message = json.loads(text_data or "")
-        except ValueError:
+            message = storable(json.loads(text_data or ""))
+        except (ValueError, RecursionError):
             message = None
         if not isinstance(message, dict):
             self._error("bad_message", "expected a JSON object with a type")
@@ -130,19 +136,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         hub.sync(self.conversation_id, self)
 
     async def _submit(self, message: dict[str, Any]) -> None:
-        text, token = message.get("text"), message.get("token")
-        if not isinstance(text, str) or not text.strip():
-            self._error("empty", _("A message needs text."), token)
+        token = message.get("token")
+        with translation.override(self.language):
+            fault = message_fault(message.get("text"))
+        if fault is not None:
+            self._error(fault.code, fault.text, token)
             return
-        if len(text) > MAX_MESSAGE_CHARS:
-            self._error(
-                "too_long",
-                _("A message may have %(most)d characters, this one has %(count)d.")
-                % {"most": MAX_MESSAGE_CHARS, "count": len(text)},
-                token,
-            )
-            return
-        await sync_to_async(self._store_message)(text)
+        await sync_to_async(self._store_message)(str(message["text"]))
         self.put(json.dumps({"type": "accepted", "token": token}))
         self._refresh_queue()
         self.process.supervisor.wake()
@@ -175,6 +175,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         text = await sync_to_async(lifecycle.remove_queued_run)(run_id, self.conversation_id)
         if text is None:
             self._error("not_queued", _("This message is being answered already."))
+        elif message.get("edit") is True:
+            self.put(json.dumps({"type": "edit", "text": text}))
         self._refresh_queue()
 
     async def _ping(self, message: dict[str, Any]) -> None:
@@ -187,7 +189,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     def _refresh_queue(self) -> None:
         conversation_id = self.conversation_id
-        self.process.hub.refresh(conversation_id, lambda: render_queue(conversation_id))
+        self.process.hub.refresh(
+            conversation_id, lambda language: render_queue(conversation_id, language)
+        )
 
     def _error(self, code: str, text: Any, token: object = None) -> None:
         """``token``: of the message that is refused, if it had one."""

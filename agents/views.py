@@ -12,19 +12,19 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from agents.access import readable_conversations, usable_assistants
+from agents.chat.accepting import message_fault
 from agents.chat.conversation import conversation_view, running_run
 from agents.chat.conversation_list import conversation_groups
 from agents.chat.intro import assistant_intro
-from agents.chat.languages import remember_language
 from agents.chat.view_models import ConversationView, EntryGroup
 from agents.models import Assistant, Attachment, Conversation, Provider, Server
 from agents.runs import lifecycle
 from agents.runs.web_process import web_process
+from agents.texts import is_blank, without_hidden
 
 SHOWN_TYPES = frozenset(
     {"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "audio/mpeg"}
@@ -32,7 +32,7 @@ SHOWN_TYPES = frozenset(
 )
 """What a browser may show of an attachment; anything else is only offered for download."""
 
-TITLE_CHARS, MESSAGE_CHARS = 200, 200_000
+TITLE_CHARS = 200
 
 
 @login_required
@@ -55,8 +55,12 @@ def new_conversation(request: HttpRequest) -> HttpResponse:
     assistant = get_object_or_404(
         usable_assistants(request.user), pk=_number(request.POST.get("assistant"))
     )
+    text = request.POST.get("text", "")
+    if text and (fault := message_fault(text)):
+        return _refused(request, fault.text, reverse("new_conversation"), status=400)
     conversation = lifecycle.start_conversation(request.user, assistant)
-    _submit(conversation, request.POST.get("text", ""))
+    if text:
+        _submit(conversation, text)
     return redirect("conversation", conversation.pk)
 
 
@@ -96,7 +100,11 @@ def conversation_list(request: HttpRequest) -> HttpResponse:
 def send_message(request: HttpRequest, conversation_id: str) -> HttpResponse:
     """Queue a message; the way without scripts and sockets."""
     row = _own_or_404(request, conversation_id)
-    _submit(row, request.POST.get("text", ""))
+    text = request.POST.get("text", "")
+    back = reverse("conversation", args=[row.pk])
+    if fault := message_fault(text):
+        return _refused(request, fault.text, back, status=400)
+    _submit(row, text)
     return redirect("conversation", row.pk)
 
 
@@ -105,8 +113,8 @@ def send_message(request: HttpRequest, conversation_id: str) -> HttpResponse:
 def rename_conversation(request: HttpRequest, conversation_id: str) -> HttpResponse:
     """Give a conversation another title; an empty one is not taken."""
     row = _own_or_404(request, conversation_id)
-    title = " ".join(request.POST.get("title", "").split())[:TITLE_CHARS]
-    if title:
+    title = " ".join(without_hidden(request.POST.get("title", "")).split())[:TITLE_CHARS]
+    if not is_blank(title):
         _own(request).filter(pk=row.pk).update(title=title)
     return redirect("conversation", row.pk)
 
@@ -127,7 +135,7 @@ def delete_conversation(request: HttpRequest, conversation_id: str) -> HttpRespo
     row = _own_or_404(request, conversation_id)
     if running_run(row.pk) is not None:
         text = _("A run is going on in this conversation: stop it first, then delete.")
-        return render(request, "agents/refused.html", {"text": text, "back": row.pk}, status=409)
+        return _refused(request, text, reverse("conversation", args=[row.pk]), status=409)
     row.delete()
     return redirect("home")
 
@@ -154,6 +162,11 @@ def attachment(request: HttpRequest, message_id: str, position: int) -> HttpResp
     return response
 
 
+def _refused(request: HttpRequest, text: str, back: str, *, status: int) -> HttpResponse:
+    """A page that says why something was not done."""
+    return render(request, "agents/refused.html", {"text": text, "back": back}, status=status)
+
+
 def _own(request: HttpRequest) -> QuerySet[Conversation]:
     """The conversations of the person themselves, for operators too."""
     return readable_conversations(request.user).filter(user=request.user)
@@ -167,7 +180,6 @@ def _own_or_404(request: HttpRequest, conversation_id: str) -> Conversation:
 def _view(row: Conversation) -> ConversationView:
     """The conversation with what is going on in this process; the number is read first, so that
     nothing that happens meanwhile is taken for shown."""
-    remember_language(row.pk, get_language() or "")
     process = web_process()
     if process is None:
         return conversation_view(row, {})
@@ -221,10 +233,8 @@ def _checklist() -> list[dict[str, object]]:
 
 
 def _submit(conversation: Conversation, text: str) -> None:
-    """Queue a message, if there is one, and have the process look for it at once."""
-    if not text.strip():
-        return
-    lifecycle.submit_message(conversation, text[:MESSAGE_CHARS])
+    """Queue a message and have the process look for it at once."""
+    lifecycle.submit_message(conversation, text)
     if web_process() is not None:
         async_to_sync(_wake)()
 

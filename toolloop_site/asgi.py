@@ -21,14 +21,15 @@ django_application = get_asgi_application()
 
 # The app registry must be ready before these are imported.
 from agents.chat.fragments import render_all, render_event
-from agents.routing import websocket_urlpatterns
+from agents.routing import unknown_sockets, websocket_urlpatterns
 from agents.runs.web_process import drain_web_process, start_web_process
+from toolloop_site.origins import SameOrigin
 
 application = ProtocolTypeRouter(
     {
         "http": django_application,
         "websocket": AllowedHostsOriginValidator(
-            AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
+            SameOrigin(AuthMiddlewareStack(URLRouter([*websocket_urlpatterns, *unknown_sockets])))
         ),
     }
 )

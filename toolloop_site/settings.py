@@ -22,6 +22,7 @@ ALLOWED_HOSTS = list(ENVIRONMENT.allowed_hosts)
 
 TOOLLOOP_EVENT_SINKS = ENVIRONMENT.event_sinks
 TOOLLOOP_TRACE_SECRETS = "agents.secret_values.current_secrets"
+TOOLLOOP_TRACE_ACCESS = "agents.access.readable_traces"
 TOOLLOOP_ENCRYPTION_KEYS = ENVIRONMENT.encryption_keys
 TOOLLOOP_ALLOWED_HOSTS = ENVIRONMENT.trusted_hosts
 TOOLLOOP_ALLOWED_ENV = ENVIRONMENT.trusted_env

@@ -22,6 +22,7 @@ from agents.loop.approval import Decision, build_policy
 from agents.loop.messages import JsonObject, JsonValue
 from agents.models import Attachment, Message, Run
 from agents.runs.live import LiveCall, LiveRun
+from agents.texts import show_hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,11 +180,13 @@ def _limits(run: Run) -> JsonObject:
 
 def _fields(arguments: JsonValue) -> list[Fact]:
     if not isinstance(arguments, dict):
-        return [Fact(name=_("arguments"), text=_raw(arguments))]
+        return [Fact(name=_("arguments"), text=show_hidden(_raw(arguments)))]
     return [
         Fact(
-            name=key,
-            text=v if isinstance(v, str) else json.dumps(v, ensure_ascii=False, indent=2),
+            name=show_hidden(key),
+            text=show_hidden(
+                v if isinstance(v, str) else json.dumps(v, ensure_ascii=False, indent=2)
+            ),
         )
         for key, v in arguments.items()
     ]

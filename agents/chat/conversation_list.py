@@ -91,8 +91,12 @@ def _with_text(user: AbstractBaseUser, query: str) -> QuerySet[Message]:
     SQLite keeps JSON with escapes (``\\u5317``), PostgreSQL as it is: both are looked for.
     """
     escaped = json.dumps(query)[1:-1]
+    is_said = Q(content__icontains=escaped)
+    if not set(query) & {'"', "\\"}:
+        # Else it would find the marks of JSON itself.
+        is_said |= Q(content__icontains=query)
     return Message.objects.filter(
-        Q(content__icontains=query) | Q(content__icontains=escaped),
+        is_said,
         conversation__user=user,
         role__in=[MessageRole.USER, MessageRole.ASSISTANT],
     ).values("conversation_id")

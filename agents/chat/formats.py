@@ -11,6 +11,7 @@ import re
 from django.utils.translation import gettext as _
 
 from agents.loop.messages import JsonValue
+from agents.texts import show_hidden
 
 ARGUMENT_CHARS = 80
 """How much of a call's arguments stands on its line."""
@@ -84,7 +85,7 @@ def telling_argument(arguments: JsonValue) -> str:
         text = ", ".join(f"{key}={_short(value)}" for key, value in shown)
     else:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    line = " ".join(text.split())
+    line = show_hidden(" ".join(text.split()))
     return line if len(line) <= ARGUMENT_CHARS else f"{line[: ARGUMENT_CHARS - 1]}…"
 
 

@@ -6,6 +6,8 @@ is asked here.
 
 from __future__ import annotations
 
+from django.utils.translation import get_language
+
 from agents.chat.formats import language
 from agents.chat.states import server_state
 from agents.chat.view_models import AssistantIntro, ServerLine, Starter
@@ -30,8 +32,16 @@ def assistant_intro(assistant: Assistant) -> AssistantIntro:
         lang=language(name + assistant.description),
         model=assistant.model or (provider.default_model if provider is not None else ""),
         servers=[_server_line(link) for link in links],
-        starters=[found for item in assistant.starters or [] if (found := _starter(item))],
+        starters=_own_language_first(
+            [found for item in assistant.starters or [] if (found := _starter(item))]
+        ),
     )
+
+
+def _own_language_first(starters: list[Starter]) -> list[Starter]:
+    """The starters in the order given, those in the reader's language before the others."""
+    own = (get_language() or "").partition("-")[0]
+    return sorted(starters, key=lambda starter: (starter.lang or "en") != own)
 
 
 def _server_line(link: AssistantServer) -> ServerLine:
@@ -57,4 +67,4 @@ def _starter(item: object) -> Starter | None:
     shown = str(title or text)
     if len(shown) > TITLE_CHARS:
         shown = f"{shown[: TITLE_CHARS - 1]}…"
-    return Starter(title=shown, text=text, lang=language(shown))
+    return Starter(title=shown, text=text, lang=language(text), tells_text=shown != text)

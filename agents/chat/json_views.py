@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from agents.chat.formats import language
 from agents.chat.view_models import FileView, ResultView, TableView
 from agents.loop.messages import JsonValue
+from agents.texts import show_hidden
 
 TABLE_ROWS, TABLE_COLUMNS = 100, 8
 
@@ -30,7 +31,7 @@ _URL = re.compile(r"https?://[^\s<>\"'\]]+")
 
 def json_html(value: JsonValue) -> SafeString:
     """A value as indented, coloured JSON."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    text = show_hidden(json.dumps(value, ensure_ascii=False, indent=2))
     pieces, last = [], 0
     for match in _TOKEN.finditer(text):
         pieces.append(escape(text[last : match.start()]))

@@ -117,9 +117,28 @@ def _table_close(
     return "</table></div>"
 
 
+def _cell_open(
+    renderer: RendererHTML,
+    tokens: Sequence[Token],
+    place: int,
+    options: OptionsDict,
+    env: MutableMapping[str, object],
+) -> str:
+    """A cell whose alignment is a class: the policy allows no style attributes."""
+    token = tokens[place]
+    align = str(token.attrGet("style") or "").removeprefix("text-align:")
+    name = {"right": ' class="r"', "center": ' class="c"'}.get(align, "")
+    return f"<{token.tag}{name}>"
+
+
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True})
-    parser.enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "linkify": True})
+    parser.enable(["table", "strikethrough", "linkify"])
+    if parser.linkify is not None:
+        # Only what is written as an address: "readme.md" is none.
+        parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
+    for name in ("td_open", "th_open"):
+        parser.add_render_rule(name, _cell_open)
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _fence)
     parser.add_render_rule("image", _image)

@@ -119,7 +119,7 @@ def _turn(
     is_now: bool,
 ) -> RailTurn:
     start, end = span
-    calls = sum(bar.kind == "C" for bar in bars)
+    calls = _call_count(bars)
     width = _share(end - start, now)
     label = f"{turn_title(node)}: {duration(end - start)}"
     if calls:
@@ -135,6 +135,11 @@ def _turn(
         is_now=is_now,
         bars=[_rail_bar(bar, lane, of, now) for bar, lane, of in lanes(bars, now)],
     )
+
+
+def _call_count(bars: Sequence[Bar]) -> int:
+    """How many calls these bars are of: one that waited for a person has two."""
+    return len({bar.key for bar in bars if bar.kind == "C"})
 
 
 def _rail_bar(bar: Bar, lane: int, of: int, now: float) -> RailBar:
@@ -195,6 +200,8 @@ def _line(rows: RunRows, live: LiveRun | None, bar: Bar, now: float) -> RailLine
         text = ngettext("%(n)d tool offered", "%(n)d tools offered", live.offered) % {
             "n": live.offered
         }
+    if bar.kind == "C" and bar.is_waiting and not is_open:
+        detail = _("waited for a person")
     if bar.kind == "W":
         detail = _("waits, then tries again")
     took = (now if bar.end is None else bar.end) - bar.start
@@ -230,8 +237,8 @@ def _why(
     rows: RunRows, live: LiveRun | None, own: Sequence[Bar], *, is_last: bool
 ) -> RailLine | None:
     """Why the loop went on after a turn, or what it waits for."""
-    calls = sum(bar.kind == "C" for bar in own)
-    waiting = sum(bar.kind == "C" and bar.is_waiting for bar in own)
+    calls = _call_count(own)
+    waiting = sum(bar.kind == "C" and bar.is_waiting and bar.end is None for bar in own)
     if waiting:
         text = ngettext(
             "waiting: %(n)d call needs approval", "waiting: %(n)d calls need approval", waiting

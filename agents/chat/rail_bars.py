@@ -36,8 +36,7 @@ class Bar:
 
 def live_bars(live: LiveRun) -> list[Bar]:
     """The bars of a run that is going on, or whose live side is still there."""
-    waiting = {call.key for call in live.waiting}
-    return [_live_bar(live, bar, bar.key in waiting) for bar in live.bars]
+    return [_live_bar(live, bar) for bar in live.bars]
 
 
 def stored_bars(rows: RunRows) -> list[Bar]:
@@ -56,8 +55,7 @@ def stored_bars(rows: RunRows) -> list[Bar]:
     return bars
 
 
-def _live_bar(live: LiveRun, bar: LiveBar, is_waiting: bool) -> Bar:
-    call = live.calls.get(bar.key)
+def _live_bar(live: LiveRun, bar: LiveBar) -> Bar:
     return Bar(
         kind=bar.kind,
         label=bar.label,
@@ -66,8 +64,8 @@ def _live_bar(live: LiveRun, bar: LiveBar, is_waiting: bool) -> Bar:
         start=(bar.started_ns - live.started_ns) / 1e6,
         end=None if bar.ended_ns is None else (bar.ended_ns - live.started_ns) / 1e6,
         is_bad=bar.is_bad,
-        key=call.key if call is not None else "",
-        is_waiting=is_waiting or bar.kind == "W",
+        key=bar.key,
+        is_waiting=bar.is_waiting or bar.kind == "W",
     )
 
 

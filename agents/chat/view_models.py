@@ -342,11 +342,12 @@ class ServerLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starter:
-    """A first message that can be sent with one click."""
+    """A first message that is sent with one click; its text is shown if the title is another."""
 
     title: str
     text: str
     lang: str
+    tells_text: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

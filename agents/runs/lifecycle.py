@@ -27,6 +27,7 @@ from agents.models import (
     new_id,
 )
 from agents.runs.statements import fetch_row, insert_row, update_rows
+from agents.texts import storable, without_hidden
 
 
 class RunLost(Exception):
@@ -53,7 +54,10 @@ def submit_message(conversation: Conversation, content: JsonValue, owner: str = 
     With an ``owner`` that process alone will take it, as long as it holds the lease.
     """
     message = Message(
-        conversation=conversation, role=MessageRole.USER, content=content, is_waiting=True
+        conversation=conversation,
+        role=MessageRole.USER,
+        content=storable(content),
+        is_waiting=True,
     )
     insert_row(message)
     run = Run(
@@ -299,5 +303,5 @@ def _attach_message(run: Run) -> None:
 
 
 def _first_words(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(without_hidden(text).split())
     return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 1].rstrip()}…"

@@ -58,8 +58,8 @@ class LiveCall:
 class LiveBar:
     """One piece of time on the turn rail.
 
-    ``kind`` is a letter: P policy, M model, C tool call, F the fallback's model, W waiting or
-    back-off.
+    ``kind`` is a letter: P policy, M model, C tool call, F the fallback's model, W back-off. A call
+    that waits for a person has a bar for that, ``is_waiting``, and another one for its execution.
     """
 
     kind: str
@@ -68,6 +68,7 @@ class LiveBar:
     started_ns: int
     ended_ns: int | None = None
     is_bad: bool = False
+    is_waiting: bool = False
     key: str = ""
 
 
@@ -191,8 +192,14 @@ class LiveRun:
                 self._open_bar("C", label, str(event.turn), event.at_ns, event.call.key)
             case ToolCallWaiting():
                 self.calls[event.call.key].state = "awaiting_approval"
+                for bar in self._open_bars(event.call.key):
+                    bar.is_waiting = True
             case ToolCallDecided(is_allowed=True):
-                self.calls[event.call.key].state = "running"
+                call = self.calls[event.call.key]
+                call.state = "running"
+                for bar in self._open_bars(call.key):
+                    bar.ended_ns = event.at_ns
+                    self._open_bar("C", bar.label, bar.turn, event.at_ns, call.key)
             case ToolCallProgressed():
                 call = self.calls[event.call.key]
                 call.progress, call.total = event.progress, event.total
@@ -200,9 +207,8 @@ class LiveRun:
             case ToolCallFinished():
                 call = self.calls[event.result.call.key]
                 call.state, call.ended_ns = event.result.outcome.value, event.at_ns
-                for bar in self.bars:
-                    if bar.key == call.key:
-                        bar.ended_ns, bar.is_bad = event.at_ns, event.result.is_failure
+                for bar in self._open_bars(call.key):
+                    bar.ended_ns, bar.is_bad = event.at_ns, event.result.is_failure
 
     def _note_catalog(self, event: CatalogBuilt) -> None:
         offered, left_out = event.report.get("offered"), event.report.get("left_out")
@@ -211,6 +217,9 @@ class LiveRun:
         label = f"{self.offered} tools offered, {self.left_out} left out"
         self._open_bar("P", label, self.turn, self.started_ns)
         self.bars[-1].ended_ns = event.at_ns
+
+    def _open_bars(self, key: str) -> list[LiveBar]:
+        return [bar for bar in self.bars if bar.key == key and bar.ended_ns is None]
 
     def _open_bar(self, kind: str, label: str, turn: str, at_ns: int, key: str = "") -> None:
         self.bars.append(LiveBar(kind=kind, label=label, turn=turn, started_ns=at_ns, key=key))

@@ -22,12 +22,13 @@ from agents.loop.events import (
     RunFinished,
     ToolCallFinished,
 )
-from agents.loop.messages import JsonObject, JsonValue, Role, ToolCall
+from agents.loop.messages import JsonObject, Role, ToolCall
 from agents.loop.messages import Message as LoopMessage
 from agents.loop.results import PartKind, ToolResult
 from agents.models import Attachment, Message, MessageRole
 from agents.runs import lifecycle
 from agents.runs.statements import insert_row, update_rows
+from agents.texts import storable
 
 GATHER_SECONDS = 0.005
 """Results that come within this time are committed together."""
@@ -213,17 +214,6 @@ def result_details(result: ToolResult, attempt: int) -> JsonObject:
         "kept": result.is_kept,
         "attempt": attempt,
     }
-
-
-def storable(value: JsonValue) -> JsonValue:
-    """The value without what databases refuse: NUL and lone surrogates become U+FFFD."""
-    if isinstance(value, str):
-        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-    if isinstance(value, list | tuple):
-        return [storable(item) for item in value]
-    if isinstance(value, dict):
-        return {str(storable(key)): storable(item) for key, item in value.items()}
-    return value
 
 
 def _attachments(row: Message, result: ToolResult) -> list[Attachment]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from asgiref.sync import sync_to_async
+from django.db import DatabaseError
 
 from agents.loop.interfaces import Approver
 from agents.runs import lifecycle
@@ -55,6 +56,7 @@ class Supervisor:
         self._warm_task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._is_draining = False
+        self._refused: set[str] = set()
 
     def start(self) -> None:
         """Begin to take runs."""
@@ -81,6 +83,7 @@ class Supervisor:
         running = list(self._runs.values())
         if running:
             _, late = await asyncio.wait(running, timeout=DRAIN_SECONDS)
+            self._resources.is_ending = True
             for task in late:
                 task.cancel()
             if late:
@@ -113,10 +116,21 @@ class Supervisor:
             self._tell_lost(conversation_id)
         room = RUNS_AT_ONCE - len(self._runs)
         for run_id in await sync_to_async(lifecycle.claimable_runs)(max(room, 0)):
-            if await sync_to_async(lifecycle.claim_run)(run_id, self._resources.owner):
+            if run_id not in self._refused and await self._claim(run_id):
                 task = asyncio.create_task(self._execute(run_id))
                 task.add_done_callback(partial(self._on_end, run_id))
                 self._runs[run_id] = task
+
+    async def _claim(self, run_id: str) -> bool:
+        """Whether the run is ours now. One that cannot be claimed must not hold up the others."""
+        try:
+            return await sync_to_async(lifecycle.claim_run)(run_id, self._resources.owner)
+        except DatabaseError:  # the database may be away: the next look tries again
+            raise
+        except Exception:
+            logger.exception("run %s cannot be begun; this process leaves it alone", run_id)
+            self._refused.add(run_id)
+            return False
 
     async def _execute(self, run_id: str) -> None:
         try:

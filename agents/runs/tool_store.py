@@ -13,8 +13,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.loop.interfaces import ServerListing, ToolSpec
-from agents.loop.messages import JsonObject, JsonValue
+from agents.loop.messages import JsonObject
 from agents.models import Server, Tool
+from agents.texts import storable
 
 SEEN_AGAIN_AFTER = timedelta(minutes=1)
 """An unchanged listing is written again only after this time, so that runs stay cheap."""
@@ -49,7 +50,7 @@ def store_listing(server: Server, listing: ServerListing, *, now: datetime | Non
 
 def store_failure(server: Server, error: str, *, now: datetime | None = None) -> None:
     """Note that a server did not answer; its known tools stay as they are."""
-    server.last_error, server.checked_at = _storable(error), now or timezone.now()
+    server.last_error, server.checked_at = storable(error), now or timezone.now()
     server.save(update_fields=["last_error", "checked_at"])
 
 
@@ -75,17 +76,17 @@ def _wanted_tools(listing: ServerListing) -> dict[str, Tool]:
     """Unsaved rows by name, in the listing's order."""
     rows: dict[str, Tool] = {}
     for spec in listing.tools:
-        name = _storable(spec.name)
+        name = storable(spec.name)
         if name in rows or not 0 < len(name) <= _MAX_NAME:
             continue
         rows[name] = Tool(
             name=name,
             position=len(rows),
-            title=_storable(spec.title)[:500],
-            description=_storable(spec.description),
-            input_schema=_storable_json(spec.input_schema),
-            output_schema=_storable_json(spec.output_schema),
-            annotations=_storable_json(spec.annotations),
+            title=storable(spec.title)[:500],
+            description=storable(spec.description),
+            input_schema=storable(spec.input_schema),
+            output_schema=storable(spec.output_schema),
+            annotations=storable(spec.annotations),
             definition_hash=definition_hash(spec),
         )
     return rows
@@ -111,18 +112,3 @@ def _write_tools(
     )  # fmt: skip
     gone = Tool.objects.filter(server=server, vanished_at__isnull=True).exclude(name__in=wanted)
     gone.update(vanished_at=moment)
-
-
-def _storable(text: str) -> str:
-    """Text without what a database refuses: NUL and half characters."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
-
-
-def _storable_json(value: JsonValue) -> JsonValue:
-    if isinstance(value, str):
-        return _storable(value)
-    if isinstance(value, list):
-        return [_storable_json(item) for item in value]
-    if isinstance(value, dict):
-        return {_storable(key): _storable_json(item) for key, item in value.items()}
-    return value

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, Request, expect
 
 from tests.browser.chatting import last_answer, say, wait_for_end
-from tests.browser.conftest import Site
+from tests.browser.conftest import OpenTab, Site
 
 EVIL = """<img src=x onerror=alert(1)>
 <script>alert(1)</script><style>*{display:none}</style>
@@ -83,3 +83,56 @@ def test_scripts_and_styles_of_the_page_stay_small(site: Site, page: Page) -> No
     page.wait_for_load_state("networkidle")
     assert len(sizes) > 10
     assert sum(sizes.values()) < 200_000
+
+
+SEND = """([path, text]) => new Promise((resolve) => {
+    const socket = new WebSocket(new URL(path, location.href.replace("http", "ws")));
+    socket.onopen = () => socket.send(text);
+    socket.onmessage = (event) => resolve(JSON.parse(event.data));
+    socket.onclose = (event) => resolve(event.code);
+})"""
+
+
+def conversation_socket(page: Page) -> str:
+    return f"/ws{page.evaluate('location.pathname')}"
+
+
+def test_half_a_character_harms_nobody(page: Page, tabs: OpenTab, site: Site) -> None:
+    say(page, "What is the weather in Atlantis?")
+    wait_for_end(page)
+    half = json.dumps({"type": "send", "text": "\ud83d half", "token": "t"})
+    page.evaluate(SEND, [conversation_socket(page), half])
+    wait_for_end(page, runs=2)
+    page.reload()
+    expect(page.locator(".msg.user .bub").last).to_have_text("? half")
+    other = tabs(f"{site.url}c/new/")
+    say(other, "And another one")
+    wait_for_end(other)
+
+
+@pytest.mark.parametrize(
+    "sent", ["[" * 100_000, '{"type": "unqueue", "run": "\\ud800"}', "null", "7", '{"type": []}']
+)
+def test_nonsense_on_a_socket_is_answered(page: Page, sent: str) -> None:
+    say(page, "Hello")
+    wait_for_end(page)
+    answer = page.evaluate(SEND, [conversation_socket(page), sent])
+    assert answer["type"] == "error"
+
+
+def test_a_socket_that_nobody_knows_is_closed(page: Page) -> None:
+    assert page.evaluate(SEND, ["/ws/nope/", "x"]) == 4404
+
+
+def test_a_page_of_another_port_gets_no_socket(page: Page, site: Site) -> None:
+    answer = page.request.get(
+        f"{site.url}ws/c/x/",
+        headers={
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+            "Origin": "http://127.0.0.1:1",
+        },
+    )
+    assert answer.status == 403

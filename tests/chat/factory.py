@@ -357,7 +357,7 @@ def live_run(run: Run, running: str, waiting: str) -> LiveRun:
     )
     live.bars += [
         LiveBar(
-            kind=kind, label=label, turn=turn, key=key,
+            kind=kind, label=label, turn=turn, key=key, is_waiting=key == waiting,
             started_ns=begin + start * 1_000_000,
             ended_ns=None if end is None else begin + end * 1_000_000,
         )

@@ -90,3 +90,15 @@ def test_tables_can_be_scrolled_sideways() -> None:
 
 def test_html_is_shown_as_text() -> None:
     assert render_markdown("<b>x</b>") == "<p>&lt;b&gt;x&lt;/b&gt;</p>\n"
+
+
+def test_columns_keep_their_alignment() -> None:
+    html = render_markdown("| a | b | c |\n| - | -: | :-: |\n| 1 | 2 | 3 |")
+    assert '<th class="r">b</th>' in html
+    assert '<td>1</td>\n<td class="r">2</td>\n<td class="c">3</td>' in html
+
+
+def test_what_is_written_as_an_address_is_a_link() -> None:
+    html = render_markdown("See https://a.example/b_c and readme.md, a@b.example.")
+    assert html.count("<a ") == 1
+    assert 'href="https://a.example/b_c"' in html

@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from agents.chat.accepting import MAX_MESSAGE_CHARS
 from agents.models import Assistant, Attachment, Conversation, Message, Run, RunStatus
 from tests.chat.factory import Talk, every_state, make_user, running_talk, three_cities
 
@@ -325,3 +326,17 @@ def test_an_unknown_page_is_found_missing_in_words(page: Client) -> None:
     response = page.get("/nowhere/")
     assert response.status_code == 404
     assert "There is no such page" in response.content.decode()
+
+
+def test_a_message_that_is_too_long_is_refused_in_words(page: Client, assistant: Assistant) -> None:
+    text = "x" * (MAX_MESSAGE_CHARS + 1)
+    answer = page.post("/c/new/", {"assistant": assistant.pk, "text": text})
+    assert answer.status_code == 400
+    assert "may have 200,000 characters, this one has 200,001" in answer.content.decode()
+    assert not Conversation.objects.exists()
+
+
+def test_a_message_without_anything_to_see_is_refused(talk: Talk, page: Client) -> None:
+    answer = page.post(f"/c/{talk.conversation.pk}/send/", {"text": "\u200b"})
+    assert answer.status_code == 400
+    assert not Run.objects.filter(status="queued").exists()

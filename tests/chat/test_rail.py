@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agents.chat.rail import rail_view
-from agents.chat.rail_bars import Bar, lanes
+from agents.chat.rail_bars import Bar, lanes, live_bars
 from agents.chat.rows import read_conversation
+from agents.loop.events import ToolCallDecided, ToolCallFinished, ToolCallStarted, ToolCallWaiting
+from agents.loop.messages import Message, Role, ToolCall
+from agents.loop.results import Outcome, ToolResult
 from agents.models import Conversation
+from agents.runs.live import LiveRun
 from tests.chat.factory import Talk, running_talk, three_cities
 
 
@@ -61,3 +67,23 @@ def test_a_live_rail_says_what_it_waits_for(talk: Talk) -> None:
     budget = {line.name: line.text for line in view.now.budget}
     assert budget["turns"] == "1 of 5"
     assert budget["tokens"] == "10,130 in, 118 out"
+
+
+def test_the_wait_for_a_person_is_not_the_calls_own_time() -> None:
+    live = LiveRun(run="r", started_ns=0)
+    call = ToolCall(id="c1", name="notes__delete", arguments="{}", key="k1")
+    place: dict[str, Any] = {"run": "r", "turn": 0, "attempt": 1, "call": call}
+    asked: dict[str, Any] = {**place, "server": "notes", "tool": "delete", "arguments": {}}
+    live.apply(ToolCallStarted(at_ns=0, call_id="c1", **asked))
+    live.apply(ToolCallWaiting(at_ns=0, **asked))
+    live.apply(ToolCallDecided(at_ns=3_000_000_000, is_allowed=True, reason="", by="ada", **place))
+    result = ToolResult(call=call, outcome=Outcome.OK, server="notes", tool="delete", text="done")
+    message = Message(role=Role.TOOL, content="done")
+    live.apply(
+        ToolCallFinished(
+            run="r", turn=0, attempt=1, at_ns=3_500_000_000, call_id="c1", result=result,
+            message=message,
+        )
+    )  # fmt: skip
+    bars = [(bar.start, bar.end, bar.is_waiting, bar.key) for bar in live_bars(live)]
+    assert bars == [(0, 3000, True, "k1"), (3000, 3500, False, "k1")]

@@ -90,8 +90,8 @@ def test_odd_texts_and_names_are_stored_or_left_out(server: Server) -> None:
     odd = spec("a", description="x\0y\ud800", title="t" * 900, input_schema={"k\0": "v\ud800"})
     store_listing(server, listing(odd, spec("n" * 501), spec("")), now=NOW)
     tool = Tool.objects.get()
-    assert (tool.description, len(tool.title)) == ("xy?", 500)
-    assert tool.input_schema == {"k": "v?"}
+    assert (tool.description, len(tool.title)) == ("x\ufffdy?", 500)
+    assert tool.input_schema == {"k\ufffd": "v?"}
 
 
 def test_a_failure_is_noted_and_forgotten_after_the_next_listing(server: Server) -> None:
