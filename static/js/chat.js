@@ -2,7 +2,7 @@
 
 import { Composer } from "./composer.js";
 import { isComposing } from "./enter.js";
-import { startFirst } from "./first.js";
+import { forgetFirst, startFirst } from "./first.js";
 import { newOutput, startFollowing, toEnd } from "./follow.js";
 import { applyFragment, replaceChildren } from "./fragments.js";
 import { startSide } from "./side.js";
@@ -44,6 +44,9 @@ function receive(message) {
       break;
     case "accepted":
       composer.accepted(message.token);
+      return;
+    case "edit":
+      composer.takeBack(message.text);
       return;
     case "error":
       composer.refused(message.message, message.token);
@@ -114,8 +117,8 @@ function decide(form, allow) {
   for (const control of form.elements) control.disabled = true;
 }
 
-function unqueue(row) {
-  socket.send({ type: "unqueue", run: row.dataset.run });
+function unqueue(row, edit = false) {
+  socket.send({ type: "unqueue", run: row.dataset.run, edit });
 }
 
 async function copy(button) {
@@ -135,10 +138,8 @@ function onClick(event) {
   else if (on("[data-allow]")) decide(on("form"), true);
   else if (on("[data-copy]")) copy(on("[data-copy]"));
   else if (on("[data-unqueue]")) unqueue(queued);
-  else if (on("[data-edit-queued]")) {
-    composer.write(queued.querySelector("[data-text]").textContent);
-    unqueue(queued);
-  } else if (on("[data-starter]")) {
+  else if (on("[data-edit-queued]")) unqueue(queued, true);
+  else if (on("[data-starter]")) {
     event.preventDefault();
     composer.send(on("[data-starter]").value);
   }
@@ -189,6 +190,7 @@ function start() {
   setInterval(stretchRail, 500);
   startFollowing();
   showState();
+  forgetFirst(log.querySelector(".msg.user .bub")?.textContent);
 }
 
 startSide();

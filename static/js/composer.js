@@ -44,6 +44,12 @@ export class Composer {
     this.box.setSelectionRange(text.length, text.length);
   }
 
+  // A queued message comes back; what is being written stays below it.
+  takeBack(text) {
+    const draft = this.box.value.trim();
+    this.write(draft ? `${text}\n\n${draft}` : text);
+  }
+
   send(text) {
     if (!text.trim() || this.token || this.early) return;
     this.say("");

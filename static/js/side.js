@@ -3,6 +3,7 @@
 const WAIT = 200;
 let timer = null;
 let latest = 0;
+const places = {};
 
 async function search(form) {
   const number = ++latest;
@@ -10,7 +11,8 @@ async function search(form) {
   url.searchParams.set("q", form.elements.q.value);
   url.searchParams.set("current", document.body.dataset.conversation ?? "");
   const answer = await fetch(url, { headers: { Accept: "text/html" } });
-  if (!answer.ok || number !== latest) return;
+  if (answer.redirected) location.reload();
+  if (!answer.ok || answer.redirected || number !== latest) return;
   const template = document.createElement("template");
   template.innerHTML = await answer.text();
   document.getElementById("conversations").replaceWith(template.content);
@@ -34,8 +36,12 @@ export function startSide() {
   });
 }
 
+// Each pane keeps its own place; one that is opened first begins at its top.
 function showPane(button) {
-  document.body.dataset.show = button.dataset.pane;
+  const { body } = document;
+  places[body.dataset.show ?? "talk"] = scrollY;
+  body.dataset.show = button.dataset.pane;
+  scrollTo({ top: places[button.dataset.pane] ?? 0 });
   for (const other of button.parentElement.querySelectorAll("[data-pane]")) {
     other.setAttribute("aria-pressed", String(other === button));
   }

@@ -161,3 +161,29 @@ def test_a_waiting_message_can_be_removed_in_another_tab(tabs: OpenTab, page: Pa
     expect(page.locator(".queue")).to_have_count(0)
     page.keyboard.press("Escape")
     wait_for_end(page)
+
+
+def test_a_message_taken_back_leaves_what_is_being_written(page: Page) -> None:
+    start_survey(page)
+    page.fill("#say", "queued")
+    page.press("#say", "Enter")
+    expect(page.locator(".queue")).to_contain_text("queued")
+    page.fill("#say", "my long draft")
+    page.get_by_role("button", name="Edit").click()
+    expect(page.locator(".queue")).to_have_count(0)
+    expect(page.locator("#say")).to_have_value("queued\n\nmy long draft")
+
+
+def test_a_first_message_that_was_refused_is_still_there(site: Site, tabs: OpenTab) -> None:
+    page = tabs(f"{site.url}c/new/", forgives="Failed to load resource")
+    text = "x" * 200_001
+    page.fill("#say", text)
+    page.press("#say", "Enter")
+    expect(page.locator("main")).to_contain_text("may have 200,000 characters")
+    page.get_by_role("link", name="Back").click()
+    expect(page.locator("#say")).to_have_value(text)
+    page.fill("#say", "short")
+    page.press("#say", "Enter")
+    wait_for_end(page)
+    page.goto(f"{site.url}c/new/")
+    expect(page.locator("#say")).to_have_value("")
