@@ -57,7 +57,7 @@ def give_up_clause(reading: Reading, run: str, reason: str, turn: SpanRecord | N
             return _repeats_clause(reading, int(number(limits.get("repeat_limit"))), turn)
         case "time":
             limit = number(limits.get("run_timeout_seconds"))
-            return _with_doing(
+            return with_doing(
                 _("the time limit of %(limit)s was reached") % {"limit": seconds(limit)}
                 if limit
                 else _("the time limit was reached"),
@@ -187,20 +187,26 @@ def doing_at_end(reading: Reading, turn: SpanRecord | None) -> str:
     open_calls = [span for span in below if span.kind == "tool_call" and _is_broken_off(span)]
     waiting = [span for span in open_calls if _waited_last(span)]
     if waiting and len(waiting) == len(open_calls):
-        return ngettext(
-            "while %(tool)s waited for approval",
-            "while %(n)d calls waited for approval",
-            len(waiting),
-        ) % {"tool": tool_title(waiting[0]), "n": len(waiting)}
+        return _while_waiting(waiting)
     if open_calls:
-        return ngettext(
-            "while %(tool)s was running", "while %(n)d tool calls were running", len(open_calls)
-        ) % {"tool": tool_title(open_calls[0]), "n": len(open_calls)}
+        return _while_running(open_calls)
     if any(span.kind == "model" and _is_broken_off(span) for span in below):
         return _("while the model was answering")
     if any(span.kind == "hook" and _is_broken_off(span) for span in below):
         return _("while a hook was running")
     return ""
+
+
+def _while_waiting(calls: Sequence[SpanRecord]) -> str:
+    if len(calls) == 1:
+        return _("while %(tool)s waited for approval") % {"tool": tool_title(calls[0])}
+    return _("while %(n)d calls waited for approval") % {"n": len(calls)}
+
+
+def _while_running(calls: Sequence[SpanRecord]) -> str:
+    if len(calls) == 1:
+        return _("while %(tool)s was running") % {"tool": tool_title(calls[0])}
+    return _("while %(n)d tool calls were running") % {"n": len(calls)}
 
 
 def hook_error(reading: Reading, run: str) -> SpanRecord | None:
@@ -221,7 +227,8 @@ def _waited_last(span: SpanRecord) -> bool:
     )
 
 
-def _with_doing(clause: str, doing: str) -> str:
+def with_doing(clause: str, doing: str) -> str:
+    """A clause with what went on at that moment."""
     return _("%(what)s %(doing)s") % {"what": clause, "doing": doing} if doing else clause
 
 

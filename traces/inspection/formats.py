@@ -141,7 +141,13 @@ def clauses(parts: Iterable[str]) -> str:
 
 def sentences(parts: Iterable[str]) -> str:
     """Sentences behind one another, each with its full stop; empty ones are left out."""
-    return _(" ").join(_with_stop(part) for part in parts if part)
+    text = ""
+    for part in parts:
+        if part and text:
+            text = _("%(first)s %(second)s") % {"first": text, "second": _with_stop(part)}
+        elif part:
+            text = _with_stop(part)
+    return text
 
 
 def _with_stop(text: str) -> str:

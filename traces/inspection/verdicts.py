@@ -21,6 +21,7 @@ from traces.inspection.causes import (
     give_up_clause,
     last_failure,
     turns_used_clause,
+    with_doing,
 )
 from traces.inspection.formats import clauses, count, one_line, sentences
 from traces.inspection.reading import (
@@ -279,7 +280,7 @@ def _broken_off(reading: Reading, agent: SpanRecord, words: str) -> str:
         where = _("before the first request")
     else:
         where = _("in turn %(turn)s") % {"turn": turn.turn}
-        where = " ".join(part for part in (where, doing_at_end(reading, turn)) if part)
+        where = with_doing(where, doing_at_end(reading, turn))
     calls = [span for span in reading.all_below(agent) if span.kind == "tool_call"]
     answered = sum(bool(text(span, "toolloop.outcome")) for span in calls)
     tail = ""
@@ -302,17 +303,16 @@ def _running(reading: Reading, agent: SpanRecord | None, end: RunEnd) -> str:
     turns = [span for span in open_spans if span.kind == "turn"]
     turn = turns[-1].turn if turns else ""
     if waiting and not working:
-        return ngettext(
-            "Waits for a person: %(tool)s needs approval.",
-            "Waits for a person: %(n)d calls need approval.",
-            len(waiting),
-        ) % {"tool": tool_title(waiting[0]), "n": len(waiting)}
+        if len(waiting) == 1:
+            tool = tool_title(waiting[0])
+            return _("Waits for a person: %(tool)s needs approval.") % {"tool": tool}
+        return _("Waits for a person: %(n)d calls need approval.") % {"n": len(waiting)}
+    if len(working) == 1:
+        values = {"turn": turn, "tool": tool_title(working[0])}
+        return _("Running: turn %(turn)s, %(tool)s is at work.") % values
     if working:
-        return ngettext(
-            "Running: turn %(turn)s, %(tool)s is at work.",
-            "Running: turn %(turn)s, %(n)d tool calls are at work.",
-            len(working),
-        ) % {"turn": turn, "tool": tool_title(working[0]), "n": len(working)}
+        values = {"turn": turn, "n": str(len(working))}
+        return _("Running: turn %(turn)s, %(n)s tool calls are at work.") % values
     if any(span.kind == "fallback" for span in open_spans):
         return _("Running: the fallback is answering.")
     if any(span.kind == "model" for span in open_spans):
