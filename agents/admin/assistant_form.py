@@ -207,5 +207,6 @@ class AssistantForm(TrustForm):
 
 
 def _essence(choices: AssistantChoices) -> tuple[object, ...]:
-    links = tuple((link.key, link.allowed_tools) for link in choices.links)
+    allowed = [(link.key, link.allowed_tools) for link in choices.links]
+    links = [(key, None if tools is None else frozenset(tools)) for key, tools in allowed]
     return links, dict(choices.approval)

@@ -118,7 +118,7 @@ class AssistantAdmin(AppAdmin):
         """Django's message, with servers and policy where they changed."""
         parts = super().construct_change_message(request, form, formsets, add)
         if isinstance(parts, list) and form.has_other_choices and not add:
-            parts.append({"changed": {"name": "servers and tools", "object": ""}})
+            parts.append({"changed": {"fields": ["servers and tools"]}})
         return parts
 
     @admin.display(description=gettext_lazy("Servers"), ordering="server_number")
@@ -201,11 +201,16 @@ def _links(assistant: Assistant, choices: AssistantChoices) -> list[AssistantSer
 def _store_links(assistant: Assistant, choices: AssistantChoices) -> None:
     keys = [link.key for link in choices.links]
     assistant.server_links.exclude(server_id__in=keys).delete()
+    stored = dict(assistant.server_links.values_list("server_id", "allowed_tools"))
     for position, link in enumerate(choices.links):
+        allowed, former = link.allowed_tools, stored.get(link.key)
+        if allowed is not None and former is not None and set(allowed) == set(former):
+            # The same tools: the page shows them in the server's order, which changes nothing.
+            allowed = former
         AssistantServer.objects.update_or_create(
             assistant=assistant,
             server_id=link.key,
-            defaults={"position": position, "allowed_tools": link.allowed_tools},
+            defaults={"position": position, "allowed_tools": allowed},
         )
 
 
