@@ -1,0 +1,315 @@
+"""Looks over an installation: database, key, providers, servers, assistants.
+
+Place in the house: ``agents``, above ``agents.runs``. Findings are texts for an operator; none
+holds a secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+
+from agents.bundle.approval_rules import check_approval_servers
+from agents.bundle.report import Report
+from agents.encryption import DecryptionFailed, decrypt, encrypt
+from agents.loop.errors import HookError, ModelKeyRefused
+from agents.models import Assistant, AssistantServer, Provider, Server, TrustedName
+from agents.runs.offer_preview import NEVER_CHECKED, preview_offer
+from agents.runs.plans import load_hook, provider_facts
+from agents.runs.provider_checks import ProviderCheck, ask_provider
+from agents.runs.resources import provider_key
+from agents.runs.server_checks import check_servers, store_checks
+
+CONNECT_SECONDS = 15.0
+"""How long a server may take to connect and list, and a provider to answer."""
+
+HOOK_FIELDS = ("create_hook", "next_hook", "before_tool_call_hook", "after_tool_call_hook")
+
+
+class Health(StrEnum):
+    """How something is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One line: what was looked at (``server docs``), how it is, and what to do about it."""
+
+    subject: str
+    health: Health
+    text: str
+    hint: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """The entry of this finding in the command's JSON."""
+        return {key: str(value) for key, value in asdict(self).items()}
+
+    def as_line(self) -> str:
+        """The finding for a person."""
+        line = f"{self.health.value:<8}{self.subject}: {self.text}"
+        return f"{line}\n        {self.hint}" if self.hint else line
+
+
+def look_over(*, is_offline: bool = False) -> Iterator[Finding]:
+    """All findings, in the order of the looking. Offline nothing is asked over a network, and no
+    server's command is started.
+    """
+    database = list(_database())
+    yield from database
+    if any(finding.health is Health.ERROR for finding in database):
+        return
+    keys = list(_encryption())
+    yield from keys
+    if any(finding.health is Health.ERROR for finding in keys):
+        return
+    yield from _providers(is_offline=is_offline)
+    yield from _servers(is_offline=is_offline)
+    yield from _assistants()
+
+
+def _found(subject: str, health: Health, text: str, hint: str = "") -> Finding:
+    return Finding(subject=subject, health=health, text=text, hint=hint)
+
+
+def _database() -> Iterator[Finding]:
+    """Reachable, up to date, in WAL, writable."""
+    name = "database"
+    try:
+        executor = MigrationExecutor(connection)
+        waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError as error:
+        yield _found(name, Health.ERROR, f"cannot be reached: {error}", "Check DATABASE_URL.")
+        return
+    if waiting:
+        text = f"{len(waiting)} migrations are not applied"
+        yield _found(name, Health.ERROR, text, "Run manage.py migrate.")
+        return
+    yield _found(name, Health.OK, f"{connection.vendor}, all migrations applied")
+    if connection.vendor == "sqlite":
+        yield _wal()
+    yield _writable()
+
+
+def _wal() -> Finding:
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA journal_mode")
+        mode = str(cursor.fetchone()[0])
+    if mode == "wal":
+        return _found("database", Health.OK, "write-ahead log (WAL) is on")
+    hint = "Use a local disk: WAL does not work on network drives and in memory."
+    return _found("database", Health.WARNING, f"journal mode is {mode}, not wal", hint)
+
+
+def _writable() -> Finding:
+    try:
+        with transaction.atomic():
+            TrustedName.objects.create(kind="host", value="doctor.invalid", source="doctor")
+            transaction.set_rollback(True)
+    except DatabaseError as error:
+        hint = "Check the rights of the file and its folder, and that the disk is not full."
+        return _found("database", Health.ERROR, f"cannot be written: {error}", hint)
+    return _found("database", Health.OK, "can be written")
+
+
+def _encryption() -> Iterator[Finding]:
+    """A key that works, and that fits what is stored."""
+    name = "encryption"
+    if decrypt(encrypt("doctor")) != "doctor":
+        yield _found(name, Health.ERROR, "a value does not come back as it was stored")
+        return
+    faults = [fault for fault in (_unreadable(Provider), _unreadable(Server)) if fault]
+    for fault in faults:
+        yield _found(name, Health.ERROR, fault)
+    if faults:
+        return
+    if settings.TOOLLOOP_ENCRYPTION_KEYS:
+        count = len(settings.TOOLLOOP_ENCRYPTION_KEYS)
+        yield _found(name, Health.OK, f"TOOLLOOP_ENCRYPTION_KEYS holds {count}, all values fit")
+        return
+    hint = "Set TOOLLOOP_ENCRYPTION_KEYS, so that a new SECRET_KEY does not lock stored keys."
+    text = "the key is derived from SECRET_KEY"
+    yield _found(name, Health.WARNING, text, hint)
+
+
+def _unreadable(model: type[Provider] | type[Server]) -> str:
+    try:
+        list(model.objects.all())
+    except DecryptionFailed as error:
+        return str(error)
+    return ""
+
+
+def _providers(*, is_offline: bool) -> Iterator[Finding]:
+    """A key where one is named, and an answer of the model."""
+    rows = list(Provider.objects.all())
+    if not rows:
+        yield _found("providers", Health.ERROR, "there is none", "Add one in the admin.")
+        return
+    askable: list[Provider] = []
+    for row in rows:
+        subject = f"provider {row.provider_id}"
+        facts = provider_facts(row)
+        assert facts is not None
+        try:
+            provider_key(facts)
+        except ModelKeyRefused as error:
+            yield _found(subject, Health.ERROR, error.message, error.hint)
+            continue
+        if is_offline:
+            yield from _offline_provider(row)
+        else:
+            askable.append(row)
+    for check in _ask_providers(askable):
+        yield _provider_finding(check)
+
+
+def _offline_provider(row: Provider) -> Iterator[Finding]:
+    subject = f"provider {row.provider_id}"
+    if row.default_model:
+        yield _found(subject, Health.OK, f"key and model {row.default_model} are set (not asked)")
+    else:
+        hint = "Set default_model, or a model at every assistant."
+        yield _found(subject, Health.WARNING, "has no default model (not asked)", hint)
+
+
+def _ask_providers(rows: Sequence[Provider]) -> list[ProviderCheck]:
+    """All of them at the same time; the model asked is the one that assistants use."""
+    asked = [(provider_facts(row), _model_of(row)) for row in rows]
+
+    async def ask() -> list[ProviderCheck]:
+        calls = (
+            ask_provider(facts, model, seconds=CONNECT_SECONDS)
+            for facts, model in asked
+            if facts is not None
+        )
+        return list(await asyncio.gather(*calls))
+
+    return async_to_sync(ask)()
+
+
+def _model_of(row: Provider) -> str:
+    """The default model, or the first that an assistant names."""
+    if row.default_model:
+        return row.default_model
+    named = row.assistants.exclude(model="").values_list("model", flat=True)
+    return named.first() or ""
+
+
+def _provider_finding(check: ProviderCheck) -> Finding:
+    subject = f"provider {check.provider}"
+    if not check.is_ok:
+        return _found(subject, Health.ERROR, check.error, check.hint)
+    listed = "" if check.models is None else f"; {len(check.models)} models listed"
+    text = f"{check.model} answered in {check.seconds:.1f} s{listed}"
+    if check.models and check.model not in check.models:
+        return _found(
+            subject, Health.WARNING, text, f"{check.model} is not among the listed models."
+        )
+    return _found(subject, Health.OK, text)
+
+
+def _servers(*, is_offline: bool) -> Iterator[Finding]:
+    """Connect to all of them at the same time and store what they list."""
+    rows = list(Server.objects.prefetch_related("samples"))
+    if not rows:
+        yield _found("servers", Health.WARNING, "there is none: assistants can only talk")
+    if is_offline:
+        for row in rows:
+            yield _offline_server(row)
+        return
+    checks = check_servers(rows, connect_seconds=CONNECT_SECONDS) if rows else []
+    store_checks(checks)
+    for check in checks:
+        subject = f"server {check.server.server_id}"
+        if check.listing is None:
+            hint = "Check its settings in the admin; manage.py check_servers asks it again."
+            yield _found(subject, Health.ERROR, check.error, hint)
+            continue
+        count = len(check.listing.tools)
+        text = f"MCP {check.listing.protocol}, {count} tools, in {check.seconds:.1f} s"
+        health = Health.OK if count else Health.WARNING
+        yield _found(subject, health, text, "" if count else "It lists no tools.")
+
+
+def _offline_server(row: Server) -> Finding:
+    subject = f"server {row.server_id}"
+    if row.last_error:
+        hint = "Without --offline it is asked again."
+        return _found(subject, Health.WARNING, f"did not answer last time: {row.last_error}", hint)
+    if row.checked_at is None:
+        hint = "Run manage.py check_servers."
+        return _found(subject, Health.WARNING, NEVER_CHECKED, hint)
+    count = row.tools.filter(vanished_at__isnull=True).count()
+    return _found(subject, Health.OK, f"{count} tools when it was last asked (not asked)")
+
+
+def _assistants() -> Iterator[Finding]:
+    """Provider and model, whitelists, policy, hooks, and that something is offered."""
+    rows = Assistant.objects.filter(is_system=False).select_related("provider")
+    if not rows:
+        yield _found("assistants", Health.WARNING, "there is none", "Add one in the admin.")
+    for row in rows:
+        findings = list(_assistant(row))
+        yield from findings
+        if not findings:
+            yield _healthy_assistant(row)
+
+
+def _healthy_assistant(row: Assistant) -> Finding:
+    preview = preview_offer(row, _links(row))
+    tools = f"{len(preview.offered)} tools offered, about {preview.tokens} tokens a request"
+    return _found(f"assistant {row.assistant_id}", Health.OK, tools)
+
+
+def _assistant(row: Assistant) -> Iterator[Finding]:
+    subject = f"assistant {row.assistant_id}"
+    if row.provider is None:
+        yield _found(subject, Health.ERROR, "has no provider", "Choose one in the admin.")
+    elif not (row.model or row.provider.default_model):
+        hint = "Set its model or the provider's default_model."
+        yield _found(subject, Health.ERROR, "has no model", hint)
+    for name in HOOK_FIELDS:
+        try:
+            load_hook(getattr(row, name))
+        except HookError as error:
+            yield _found(subject, Health.ERROR, str(error))
+    links = _links(row)
+    report = Report()
+    server_ids = [link.server.server_id for link in links]
+    check_approval_servers(row.approval, server_ids, "", report)
+    for fault in report.faults:
+        rule = fault.pointer.lstrip("/")
+        hint = "Remove the rule or add its server."
+        yield _found(subject, Health.WARNING, f"the rule {rule} has no effect", hint)
+    yield from _whitelists(subject, links)
+    if links and not preview_offer(row, links).offered:
+        hint = "Its page in the admin shows what is left out, and why."
+        yield _found(subject, Health.WARNING, "none of its tools is offered", hint)
+
+
+def _whitelists(subject: str, links: Sequence[AssistantServer]) -> Iterator[Finding]:
+    for link in links:
+        server, allowed = link.server, link.allowed_tools
+        if not allowed or server.checked_at is None:
+            continue
+        known = {tool.name for tool in server.tools.all() if tool.vanished_at is None}
+        missing = [name for name in allowed if name not in known]
+        if missing and not server.last_error:
+            text = f"{server.server_id} does not list {', '.join(missing)}"
+            hint = "Untick it on the assistant's page, or ask the server again."
+            yield _found(subject, Health.WARNING, text, hint)
+
+
+def _links(row: Assistant) -> list[AssistantServer]:
+    links = row.server_links.order_by("position").select_related("server")
+    return list(links.prefetch_related("server__tools", "server__samples"))
