@@ -2,8 +2,8 @@
 
 Place in the house: ``traces.inspection``, pure. At every moment the first of these that holds has
 the time: a tool worked, a model worked, a person was waited for, a provider's back-off ran, a hook
-ran, the catalog was built, none of them (our own work). So parallel calls are counted once, and
-waiting counts only while nothing works.
+ran, servers were asked for their tools, none of them (our own work). So parallel calls are counted
+once, and waiting counts only while nothing works.
 """
 
 from __future__ import annotations

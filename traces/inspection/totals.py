@@ -103,13 +103,19 @@ def _parts(reading: Reading, wall: int) -> tuple[PartView, ...]:
     def spent(*sorts: int) -> int:
         return sum(by_sort.get(sort, 0) for sort in sorts)
 
-    waited = _detail([(_("approval"), spent(APPROVAL)), (_("back-off"), spent(BACK_OFF))])
-    own = _detail([(_("hooks"), spent(HOOKS)), (_("catalog"), spent(CATALOG))])
+    waited = _detail(
+        [
+            (_("approval"), spent(APPROVAL)),
+            (_("back-off"), spent(BACK_OFF)),
+            (_("tool lists of servers"), spent(CATALOG)),
+        ]
+    )
+    own = _detail([(_("hooks"), spent(HOOKS))])
     rows = (
         ("model", _("model"), spent(MODEL), "b km", ""),
         ("tools", _("tools"), spent(TOOLS), "b kc", ""),
-        ("waiting", _("waiting"), spent(APPROVAL, BACK_OFF), "", waited),
-        ("own", _("own"), spent(-1, HOOKS, CATALOG), "b kt", own),
+        ("waiting", _("waiting"), spent(APPROVAL, BACK_OFF, CATALOG), "", waited),
+        ("own", _("own"), spent(-1, HOOKS), "b kt", own),
     )
     parts, before = [], 0
     for name, word, ns, css, detail in rows:

@@ -86,7 +86,8 @@ class PartView:
     """One part of the wall time. ``name`` is ``model``, ``tools``, ``waiting`` or ``own``.
 
     ``css`` are the classes of its bar; where ``is_hatched`` the bar is filled with the hatch.
-    ``detail`` names what was waited for ("approval 1.20 s, back-off 0.40 s").
+    Waiting is for others: a person, a provider's back-off, the servers' lists of tools; ``detail``
+    names them ("approval 1.20 s, back-off 0.40 s").
     """
 
     name: str
