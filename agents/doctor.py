@@ -81,6 +81,10 @@ def _found(subject: str, health: Health, text: str, hint: str = "") -> Finding:
     return Finding(subject=subject, health=health, text=text, hint=hint)
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _database() -> Iterator[Finding]:
     """Reachable, up to date, in WAL, writable."""
     name = "database"
@@ -91,7 +95,7 @@ def _database() -> Iterator[Finding]:
         yield _found(name, Health.ERROR, f"cannot be reached: {error}", "Check DATABASE_URL.")
         return
     if waiting:
-        text = f"{len(waiting)} migrations are not applied"
+        text = f"{_count(len(waiting), 'migration')} to be applied"
         yield _found(name, Health.ERROR, text, "Run manage.py migrate.")
         return
     yield _found(name, Health.OK, f"{connection.vendor}, all migrations applied")
@@ -209,7 +213,7 @@ def _provider_finding(check: ProviderCheck) -> Finding:
     subject = f"provider {check.provider}"
     if not check.is_ok:
         return _found(subject, Health.ERROR, check.error, check.hint)
-    listed = "" if check.models is None else f"; {len(check.models)} models listed"
+    listed = "" if check.models is None else f"; {_count(len(check.models), 'model')} listed"
     text = f"{check.model} answered in {check.seconds:.1f} s{listed}"
     if check.models and check.model not in check.models:
         return _found(
@@ -236,7 +240,7 @@ def _servers(*, is_offline: bool) -> Iterator[Finding]:
             yield _found(subject, Health.ERROR, check.error, hint)
             continue
         count = len(check.listing.tools)
-        text = f"MCP {check.listing.protocol}, {count} tools, in {check.seconds:.1f} s"
+        text = f"MCP {check.listing.protocol}, {_count(count, 'tool')}, in {check.seconds:.1f} s"
         health = Health.OK if count else Health.WARNING
         yield _found(subject, health, text, "" if count else "It lists no tools.")
 
@@ -250,7 +254,7 @@ def _offline_server(row: Server) -> Finding:
         hint = "Run manage.py check_servers."
         return _found(subject, Health.WARNING, NEVER_CHECKED, hint)
     count = row.tools.filter(vanished_at__isnull=True).count()
-    return _found(subject, Health.OK, f"{count} tools when it was last asked (not asked)")
+    return _found(subject, Health.OK, f"{_count(count, 'tool')} when it was last asked (not asked)")
 
 
 def _assistants() -> Iterator[Finding]:
@@ -267,8 +271,9 @@ def _assistants() -> Iterator[Finding]:
 
 def _healthy_assistant(row: Assistant) -> Finding:
     preview = preview_offer(row, _links(row))
-    tools = f"{len(preview.offered)} tools offered, about {preview.tokens} tokens a request"
-    return _found(f"assistant {row.assistant_id}", Health.OK, tools)
+    tools = _count(len(preview.offered), "tool")
+    text = f"{tools} offered, about {preview.tokens} tokens a request"
+    return _found(f"assistant {row.assistant_id}", Health.OK, text)
 
 
 def _assistant(row: Assistant) -> Iterator[Finding]:

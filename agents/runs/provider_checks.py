@@ -59,7 +59,7 @@ async def ask_provider(
     resources = RunResources(observers=[])
     wanted = model or facts.default_model
     models: tuple[str, ...] | None = None
-    begun = time.monotonic()
+    begun = 0.0
     try:
         async with asyncio.timeout(min(seconds, facts.timeout_seconds + 1)):
             client = resources.client(facts)
@@ -69,6 +69,7 @@ async def ask_provider(
                     f"The provider {facts.provider_id} has no default model to ask.",
                     hint=_choose_hint(models),
                 )
+            begun = time.monotonic()
             answer = await _ask(client, wanted)
     except ModelError as error:
         return _failed(facts, wanted, models, error)
