@@ -13,6 +13,7 @@ from agents.chat.rows import RunRows
 from agents.chat.states import run_state
 from agents.chat.view_models import EndingView
 from agents.loop.messages import JsonObject
+from agents.loop.prompts import language_of
 from agents.models import MessageRole, Run, RunStatus
 
 _LIMITS = {
@@ -87,10 +88,17 @@ def _interrupted(rows: RunRows) -> EndingView:
         ) % {"answered": answered, "n": calls}
     return EndingView(
         strong=_("Interrupted."),
-        text=f"{text} {_ADVICE['']}",
+        text=text,
         detail="",
         state=run_state(RunStatus.INTERRUPTED),
+        button=_("Ask again"),
+        say=_question(rows.run),
     )
+
+
+def _question(run: Run) -> str:
+    content = run.message.content if run.message is not None else ""
+    return content if isinstance(content, str) else ""
 
 
 def _failed(run: Run) -> EndingView:
@@ -101,16 +109,28 @@ def _failed(run: Run) -> EndingView:
         detail="",
         state=run_state(RunStatus.FAILED),
         is_bad=True,
+        button=_("Ask again"),
+        say=_question(run),
     )
 
 
 def _by_fallback(run: Run) -> EndingView:
+    turns = limits_of(run).get("max_turn")
+    can_continue = run.stop_reason == "max_turns" and isinstance(turns, int)
     return EndingView(
         strong=_reason(run),
         text=_("answered by the fallback."),
         detail=_error_line(run),
         letter="F",
+        button=_("Continue with %(n)d more") % {"n": turns} if can_continue else "",
+        say=_continue_words(run) if can_continue else "",
     )
+
+
+def _continue_words(run: Run) -> str:
+    """What asks the model to go on, in the language of the question."""
+    is_chinese = language_of(_question(run)) == "zh"
+    return "请从上次停下的地方继续。" if is_chinese else "Please continue where you stopped."
 
 
 def _reason(run: Run) -> str:

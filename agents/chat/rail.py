@@ -182,17 +182,26 @@ def _lines(rows: RunRows, live: LiveRun | None, bars: Sequence[Bar], now: float)
         end = max(now if bar.end is None else bar.end for bar in own)
         took = duration(end - min(bar.start for bar in own))
         lines.append(RailLine(kind="turn", text=turn_title(node), time=took))
-        lines += [_line(rows, live, bar, now) for bar in own]
+        lines += [_line(rows, live, bar, now, _calls_after(own, at)) for at, bar in enumerate(own)]
         why = _why(rows, live, own, is_last=place == len(nodes) - 1)
         if why is not None:
             lines.append(why)
     return lines
 
 
-def _line(rows: RunRows, live: LiveRun | None, bar: Bar, now: float) -> RailLine:
+def _calls_after(bars: Sequence[Bar], place: int) -> int:
+    """How many calls followed the model's bar at this place."""
+    rest = bars[place + 1 :]
+    end = next((at for at, bar in enumerate(rest) if bar.kind in "MF"), len(rest))
+    return _call_count(rest[:end])
+
+
+def _line(rows: RunRows, live: LiveRun | None, bar: Bar, now: float, calls_after: int) -> RailLine:
     is_open = bar.end is None
     running = "awaiting_approval" if bar.is_waiting and bar.kind == "C" else "running"
-    detail = ""
+    detail = bar.detail
+    if bar.kind == "M" and calls_after:
+        detail = ngettext("%(n)d call", "%(n)d calls", calls_after) % {"n": calls_after}
     if bar.kind == "P" and live is not None:
         detail = _("%(n)d left out") % {"n": live.left_out}
     text = bar.label

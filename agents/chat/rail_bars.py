@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from agents.chat.formats import telling_argument
 from agents.chat.rows import RunRows
 from agents.loop.results import NOT_FAILURES
 from agents.models import Message, MessageRole, Run
@@ -56,10 +57,11 @@ def stored_bars(rows: RunRows) -> list[Bar]:
 
 
 def _live_bar(live: LiveRun, bar: LiveBar) -> Bar:
+    call = live.calls.get(bar.key)
     return Bar(
         kind=bar.kind,
         label=bar.label,
-        detail="",
+        detail=telling_argument(call.arguments) if call is not None else "",
         turn=bar.turn,
         start=(bar.started_ns - live.started_ns) / 1e6,
         end=None if bar.ended_ns is None else (bar.ended_ns - live.started_ns) / 1e6,
@@ -76,7 +78,7 @@ def _call_bar(message: Message, start: datetime) -> Bar:
     return Bar(
         kind="C",
         label=f"{server} / {tool}" if server else tool,
-        detail="",
+        detail=telling_argument(details.get("arguments")) if details.get("arguments") else "",
         turn=message.turn or "0",
         start=max(0.0, end - (message.duration_ms or 0.0)),
         end=end,

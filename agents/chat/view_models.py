@@ -166,7 +166,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndingView:
-    """The one line that says how a run ended."""
+    """The one line that says how a run ended. ``say`` is what the button ``button`` sends."""
 
     strong: str
     text: str
@@ -174,6 +174,8 @@ class EndingView:
     letter: str = ""
     state: StateView | None = None
     is_bad: bool = False
+    button: str = ""
+    say: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

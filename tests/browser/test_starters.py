@@ -151,3 +151,11 @@ def test_what_was_denied_is_told_with_its_reason(page: Page, question: str, answ
     assert states(page) == ["denied"]
     expect(last_answer(page)).to_contain_text(answer)
     expect(last_answer(page)).to_contain_text("I still need the shopping list")
+
+
+def test_after_the_turn_limit_one_click_goes_on(page: Page) -> None:
+    start(page, "Keep adding 1 until I say stop.")
+    wait_for_end(page)
+    page.get_by_role("button", name="Continue with 5 more").click()
+    wait_for_end(page, runs=2)
+    expect(page.locator(".msg.user .bub").last).to_have_text("Please continue where you stopped.")
