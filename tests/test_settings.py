@@ -53,6 +53,7 @@ def test_values_are_taken(tmp_path: Path) -> None:
         TOOLLOOP_ALLOWED_HOSTS="127.0.0.1:9001,[::1]:80,*.example.org",
         TOOLLOOP_ALLOWED_ENV="A,B_1",
         TOOLLOOP_HOOK_MODULES="a,b.c",
+        TOOLLOOP_TRACE_REDACT="CUST-[0-9]{6}\n a|b ",
         OPENAI_BASE_URL="http://127.0.0.1:11434/v1",
     )
     assert environment.debug is True
@@ -65,6 +66,7 @@ def test_values_are_taken(tmp_path: Path) -> None:
     assert environment.trusted_hosts == ("127.0.0.1:9001", "[::1]:80", "*.example.org")
     assert environment.trusted_env == ("A", "B_1")
     assert environment.hook_modules == ("a", "b.c")
+    assert environment.trace_redact == ("CUST-[0-9]{6}", "a|b")
 
 
 NONSENSE = {
@@ -81,6 +83,7 @@ NONSENSE = {
     "TOOLLOOP_ALLOWED_HOSTS": ["http://h", "a b", "h:x", "h/x"],
     "TOOLLOOP_ALLOWED_ENV": ["$ENV.A", "A-B", "1A", "A B"],
     "TOOLLOOP_HOOK_MODULES": ["a-b", "a.", "a/b", ".a"],
+    "TOOLLOOP_TRACE_REDACT": ["[", "a\n(", "x*", "a|"],
     "OPENAI_API_KEY": ["secretpw x", "secretpw\nx"],
     "OPENAI_BASE_URL": ["127.0.0.1:1/v1", "ftp://h", "http://", "http://h:x/", "http://h h/"],
     "OPENAI_MODEL": ["a\nb"],

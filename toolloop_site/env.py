@@ -49,6 +49,7 @@ class Environment:
     trusted_hosts: tuple[str, ...]
     trusted_env: tuple[str, ...]
     hook_modules: tuple[str, ...]
+    trace_redact: tuple[str, ...]
     openai_api_key: str
     openai_base_url: str
     openai_model: str
@@ -86,6 +87,7 @@ def read_environment(environ: Mapping[str, str], base_dir: Path) -> Environment:
         hook_modules=_read_list(
             environ, "TOOLLOOP_HOOK_MODULES", _DOTTED, "modules such as myproject.hooks"
         ),
+        trace_redact=_read_patterns(environ, "TOOLLOOP_TRACE_REDACT"),
         openai_api_key=_read_word(environ, "OPENAI_API_KEY", is_secret=True),
         openai_base_url=_read_url(environ, "OPENAI_BASE_URL", ("http", "https")),
         openai_model=_read_word(environ, "OPENAI_MODEL"),
@@ -216,3 +218,18 @@ def _create_secret_key(path: Path) -> None:
         return
     finally:
         draft.unlink()
+
+
+def _read_patterns(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """Regular expressions, one per line."""
+    patterns = tuple(line.strip() for line in _text(environ, name).splitlines() if line.strip())
+    for pattern in patterns:
+        try:
+            is_empty = re.compile(pattern).match("") is not None
+        except re.error as error:
+            raise refuse(
+                name, "regular expressions, one per line", f"{pattern!r:.60}: {error}"
+            ) from error
+        if is_empty:
+            raise refuse(name, "regular expressions that match some text", f"{pattern!r:.60}")
+    return patterns

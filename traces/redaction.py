@@ -2,8 +2,9 @@
 
 Place in the house: ``traces``. Works on JSON text, so that one pass covers a whole payload; a
 replacement never breaks the JSON. What is a secret: values that were registered, values that the
-callable named in ``TOOLLOOP_TRACE_SECRETS`` returns, text with the shape of a well-known key, and
-values under names such as ``Authorization`` or ``password``.
+callable named in ``TOOLLOOP_TRACE_SECRETS`` returns, text with the shape of a well-known key,
+values under names such as ``Authorization`` or ``password``, and what the operator's patterns
+(``TOOLLOOP_TRACE_REDACT``) match.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ _NAME_PARTS = ("author", "coo", "key", "token", "secret", "passw")
 class Redactor:
     """Replaces secrets in JSON text by ``[redacted]``."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, secrets: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
+        self._patterns = [re.compile(pattern) for pattern in patterns]
         forms: set[str] = set()
         for secret in secrets:
             if len(secret) >= SHORTEST_SECRET:
@@ -62,6 +64,8 @@ class Redactor:
 
     def redact(self, json_text: str) -> str:
         """The same JSON without secrets."""
+        if self._patterns:
+            json_text = self._without_matches(json_text)
         if self._values is not None:
             json_text = self._values.sub(REDACTED, json_text)
         for marker, shape in _SHAPES:
@@ -71,6 +75,22 @@ class Redactor:
         if not any(part in folded for part in _NAME_PARTS):
             return json_text
         return _NAMED.sub(rf"\1{REDACTED}", json_text)
+
+    def _without_matches(self, json_text: str) -> str:
+        """Patterns see the texts as they are, without the escapes of JSON."""
+        value = self._replaced(json.loads(json_text))
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    def _replaced(self, value: object) -> object:
+        if isinstance(value, str):
+            for pattern in self._patterns:
+                value = pattern.sub(REDACTED, value)
+            return value
+        if isinstance(value, list):
+            return [self._replaced(item) for item in value]
+        if isinstance(value, dict):
+            return {self._replaced(key): self._replaced(item) for key, item in value.items()}
+        return value
 
 
 def _escaped(text: str, is_ascii: bool) -> str:

@@ -56,7 +56,7 @@ class TraceStorage:
         self._known_blobs: dict[str, None] = {}
         self._hashes: dict[int, tuple[object, str]] = {}
         self._names: dict[str, str] = {}
-        self._redactor = Redactor()
+        self._redactor = Redactor(patterns=_patterns())
         self._secrets: frozenset[str] = frozenset()
         self._configured_secrets: frozenset[str] = frozenset()
         self._asked_at = -SECRETS_FRESH_SECONDS
@@ -94,7 +94,7 @@ class TraceStorage:
             self._asked_at = now
         secrets = registered_secrets() | self._configured_secrets
         if secrets != self._secrets:
-            self._secrets, self._redactor = secrets, Redactor(secrets)
+            self._secrets, self._redactor = secrets, Redactor(secrets, _patterns())
             self._hashes.clear()
             self._names.clear()
 
@@ -159,6 +159,12 @@ class TraceStorage:
         self._hashes[id(value)] = (value, digest)
         if len(self._hashes) > MAX_REMEMBERED:
             del self._hashes[next(iter(self._hashes))]
+
+
+def _patterns() -> Sequence[str]:
+    """What the operator wants to be taken out."""
+    found: Sequence[str] = getattr(settings, "TOOLLOOP_TRACE_REDACT", ())
+    return found
 
 
 def _upsert(

@@ -64,3 +64,12 @@ def test_ordinary_text_stays_as_it_is() -> None:
         "key": "value", "token": "word",
     }  # fmt: skip
     assert redact(value) == value
+
+
+def test_what_the_operator_names_is_taken_out_of_texts_and_never_breaks_them() -> None:
+    redactor = Redactor(patterns=[r"\bCUST-\d{6}\b", r'"name": ".*?"'])
+    value = {"a": 'of CUST-123456 and "name": "Ada"', "CUST-123456": [1, True, None, "CUST-1"]}
+    assert json.loads(redactor.redact(json.dumps(value))) == {
+        "a": f"of {REDACTED} and {REDACTED}",
+        REDACTED: [1, True, None, "CUST-1"],
+    }
