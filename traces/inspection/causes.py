@@ -213,7 +213,7 @@ def hook_error(reading: Reading, run: str) -> SpanRecord | None:
     """The hook of a run that raised, or whose return could not be used."""
     found = [s for s in reading.spans if s.run == run and s.kind == "hook"]
     raised = [span for span in found if text(span, "toolloop.error")]
-    return (raised or found or [None])[-1]
+    return next(reversed(raised or found), None)
 
 
 def _is_broken_off(span: SpanRecord) -> bool:
