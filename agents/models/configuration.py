@@ -148,7 +148,7 @@ class Tool(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.server_id}: {self.name}"
+        return self.name
 
 
 class ToolSample(models.Model):

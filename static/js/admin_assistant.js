@@ -54,6 +54,7 @@ function addRule() {
   const old = Number(rules.dataset.rules);
   rules.dataset.rules = old + 1;
   row.classList.remove("new");
+  input.ariaLabel = input.value;
   row.querySelector("[data-add-rule]").remove();
   for (const field of next.querySelectorAll("input")) {
     field.name = field.name.replace(`rule-${old}-`, `rule-${old + 1}-`);

@@ -43,13 +43,18 @@ USUAL = {
 }
 """How the tabs are, unless told otherwise; without motion they cost less."""
 
+HAS_EVERYTHING = bool(os.environ.get("TOOLLOOP_TEST_EVERYTHING"))
 collect_ignore_glob = [] if Path(CHROMIUM).exists() else ["test_*.py"]
+collect_ignore = [] if HAS_EVERYTHING else ["test_admin_everything.py"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name what was left out."""
     if collect_ignore_glob:
         terminalreporter.write_line("left out: tests/browser (install chromium)")
+    elif collect_ignore:
+        text = "left out: tests/browser/test_admin_everything.py (set TOOLLOOP_TEST_EVERYTHING)"
+        terminalreporter.write_line(text)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,60 @@
+"""An operator sets up a real server and an assistant, and sees what the model gets.
+
+``TOOLLOOP_TEST_EVERYTHING`` names the ``dist/index.js`` of server-everything; without it this file
+is not collected, and the end of the test run says so.
+"""
+
+from __future__ import annotations
+
+import os
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenTab, Site
+from tests.browser.test_admin import box, offered
+
+EVERYTHING = os.environ.get("TOOLLOOP_TEST_EVERYTHING", "")
+CONNECT_MILLISECONDS = 30_000
+
+
+def test_an_operator_adds_a_real_server_and_ticks_five_tools(site: Site, tabs: OpenTab) -> None:
+    page = tabs(f"{site.url}admin/agents/server/add/")
+    page.fill("#id_server_id", "everything")
+    expect(page.locator("#id_command")).to_be_hidden()
+    page.select_option("#id_transport", "stdio")
+    page.fill("#id_command", "node")
+    page.fill("#id_args_lines", EVERYTHING)
+    expect(page.locator(".cmd-line")).to_have_text(f"node {EVERYTHING}")
+    page.get_by_role("button", name="Save and continue editing").click()
+    expect(page.locator(".field-confirm_command .errorlist")).to_contain_text("This will run")
+    page.check("#id_confirm_command")
+    page.get_by_role("button", name="Save and continue editing").click()
+    page.get_by_role("button", name="Refresh tools").click(timeout=CONNECT_MILLISECONDS)
+    expect(page.locator(".messagelist .success")).to_contain_text(
+        "connected", timeout=CONNECT_MILLISECONDS
+    )
+    listed = page.locator("#discovered details").count()
+    assert listed > 5
+
+    page.goto(f"{site.url}admin/agents/assistant/add/")
+    page.fill("#id_name", "Everything")
+    page.fill("#id_assistant_id", "everything")
+    page.fill('[name="prompts-1-content"]', "You use the tools.")
+    page.locator("#id_provider").select_option(index=1)
+    page.select_option("#new_server", label="everything")
+    page.locator(".add-row").get_by_role("button", name="Add").click()
+    ticks = box(page, "everything").locator("tbody .t-x input")
+    expect(ticks).to_have_count(listed)
+    expect(offered(page)).to_have_count(0)
+    for number in range(5):
+        ticks.nth(number).check()
+    expect(offered(page)).to_have_count(5)
+    expect(page.locator("#preview .pv-out")).to_contain_text("not_whitelisted")
+    expect(page.locator("#preview .pv-out")).to_contain_text(
+        f"everything, {listed - 5} tools" if listed - 5 > 3 else "everything /"
+    )
+    page.locator("#pv-json summary").click()
+    expect(page.locator("#pv-json pre")).to_contain_text('"everything__echo"')
+    page.get_by_role("button", name="Save and continue editing").click()
+    expect(offered(page)).to_have_count(5)
+    expect(box(page, "everything").locator("[data-count]")).to_have_text(f"5 of {listed}")
