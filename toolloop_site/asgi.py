@@ -24,12 +24,15 @@ from agents.chat.fragments import render_all, render_event
 from agents.routing import unknown_sockets, websocket_urlpatterns
 from agents.runs.web_process import drain_web_process, start_web_process
 from toolloop_site.origins import SameOrigin
+from traces.routing import websocket_urlpatterns as trace_sockets
+
+SOCKETS = [*websocket_urlpatterns, *trace_sockets, *unknown_sockets]
 
 application = ProtocolTypeRouter(
     {
         "http": django_application,
         "websocket": AllowedHostsOriginValidator(
-            SameOrigin(AuthMiddlewareStack(URLRouter([*websocket_urlpatterns, *unknown_sockets])))
+            SameOrigin(AuthMiddlewareStack(URLRouter(SOCKETS)))
         ),
     }
 )

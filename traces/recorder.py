@@ -17,6 +17,7 @@ from asgiref.sync import sync_to_async
 from django.db import InterfaceError, OperationalError
 
 from agents.loop.events import Event, ModelDeltaReceived
+from traces.live import tell_changed
 from traces.records import Change, RunLost, SpanRecord, TraceRecord
 from traces.search import index_ended_traces
 from traces.span_builder import SpanBuilder
@@ -120,6 +121,7 @@ class _Writer:
             write = sync_to_async(self._storage.write)
             await write(list(spans.values()), list(traces.values()), lost_runs)
             self._is_refused = False
+            tell_changed({*traces, *(span.trace for span in spans.values())})
             if lost_runs or any(trace.end_ns for trace in traces.values()):
                 self._index_soon()
         # An observer may fail in any way: it is logged, and the run goes on (style, rule 9).

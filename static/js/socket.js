@@ -55,7 +55,7 @@ export class Socket {
   }
 
   closed(socket, code) {
-    if (socket !== this.socket) return;
+    if (socket !== this.socket || this.isStopped) return;
     this.onState(false);
     if (GONE.includes(code)) {
       location.reload();
@@ -63,6 +63,12 @@ export class Socket {
     }
     this.timer = setTimeout(() => this.open(), this.wait * (0.8 + 0.4 * Math.random()));
     this.wait = Math.min(this.wait * 2, LONGEST_WAIT);
+  }
+
+  // For good: there is nothing more to come.
+  stop() {
+    this.isStopped = true;
+    this.socket.close();
   }
 
   hurry() {

@@ -2,6 +2,10 @@
 
 const lang = document.documentElement.lang || "en";
 const clock = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const second = new Intl.DateTimeFormat(lang, { timeStyle: "medium", hourCycle: "h23" });
+const dayAndSecond = new Intl.DateTimeFormat(lang, {
+  month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
+});
 const day = new Intl.DateTimeFormat(lang, { month: "short", day: "numeric" });
 const full = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short" });
 
@@ -12,7 +16,8 @@ export function localTimes(root) {
     const isToday = at.toDateString() === new Date().toDateString();
     const style = time.dataset.style;
     const isDay = style === "near" && !isToday;
-    time.textContent = style === "date" ? full.format(at) : (isDay ? day : clock).format(at);
+    if (style === "second") time.textContent = (isToday ? second : dayAndSecond).format(at);
+    else time.textContent = style === "date" ? full.format(at) : (isDay ? day : clock).format(at);
     time.title = full.format(at);
     time.dataset.local = "";
   }

@@ -1,0 +1,77 @@
+// A trace that goes on: pieces of the page come over the socket; nothing that is read moves.
+
+import { applyFragment, replaceChildren } from "./fragments.js";
+import { Socket } from "./socket.js";
+import { tick } from "./times.js";
+import { fetchText } from "./trace-detail.js";
+
+const PANELS_EVERY = 2000;
+
+export class LiveTrace {
+  constructor(trace, { tree, onChanged, onEnd }) {
+    this.tree = tree;
+    this.onChanged = onChanged;
+    this.onEnd = onEnd;
+    this.panelsAt = performance.now();
+    this.panelsTimer = null;
+    this.state = document.getElementById("live-state");
+    this.socket = new Socket(`/ws/traces/${trace}/`, {
+      onMessage: (message) => this.receive(message),
+      onOpen: () => this.select(tree.chosen),
+      onState: (isOpen) => this.show(isOpen),
+    });
+    this.clock = setInterval(tick, 100);
+  }
+
+  // What is selected is never left out of a large tree.
+  select(span) {
+    this.socket.send({ type: "select", span });
+  }
+
+  show(isOpen) {
+    const { live, lost } = this.state.dataset;
+    this.state.className = isOpen ? "st s-run" : "st s-wait";
+    this.state.querySelector("span").textContent = isOpen ? live : lost;
+  }
+
+  receive(message) {
+    if (message.type !== "trace") return;
+    for (const piece of message.pieces) applyFragment(piece);
+    this.tree.bring(message.lines);
+    document.querySelector(".tree-none").hidden = this.tree.rows().length > 0;
+    this.onChanged(message.changed);
+    if (message.changed.length || !message.running) this.panelsSoon(!message.running);
+    if (message.running) return;
+    this.socket.stop();
+    clearInterval(this.clock);
+    document.getElementById("live-line").hidden = true;
+    delete document.body.dataset.running;
+    this.onEnd();
+  }
+
+  panelsSoon(now) {
+    if (now) clearTimeout(this.panelsTimer);
+    else if (this.panelsTimer !== null) return;
+    const wait = now ? 0 : Math.max(PANELS_EVERY - (performance.now() - this.panelsAt), 0);
+    this.panelsTimer = setTimeout(() => this.panels(), wait);
+  }
+
+  async panels() {
+    this.panelsTimer = null;
+    this.panelsAt = performance.now();
+    const html = await fetchText(document.body.dataset.panels);
+    if (html === null) return;
+    const box = document.createElement("div");
+    replaceChildren(box, html);
+    const shown = document.querySelector('[data-growth][aria-pressed="true"]')?.dataset.growth;
+    for (const fresh of [...box.firstElementChild.children]) document.getElementById(fresh.id)?.replaceWith(fresh);
+    if (shown) showGrowth(shown);
+  }
+}
+
+export function showGrowth(which) {
+  for (const pane of document.querySelectorAll("[data-growth-pane]")) pane.hidden = pane.dataset.growthPane !== which;
+  for (const button of document.querySelectorAll("[data-growth]")) {
+    button.setAttribute("aria-pressed", String(button.dataset.growth === which));
+  }
+}

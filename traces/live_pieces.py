@@ -1,0 +1,83 @@
+"""The pieces of a trace's page as HTML, and which of them are new to one browser.
+
+Place in the house: ``traces``; called by the socket in the thread of the database. Made by the
+page's own templates, so that a page that was open and one that was loaded look the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from django.template.loader import render_to_string
+from django.utils import translation
+
+from traces.inspection.view_models import LineView, PageView
+from traces.records import SpanRecord
+from traces.trace_page import LoadedTrace, find_trace, page_of
+
+PIECES = ("_verdict", "_rail", "_axis", "_grid")
+IDS = {"_verdict": "verdict", "_rail": "rail", "_axis": "axis", "_grid": "grid"}
+
+
+@dataclass(slots=True, kw_only=True)
+class Watched:
+    """What one browser has of a trace: the texts that were sent, the spans as they were then."""
+
+    trace_id: str
+    language: str
+    selected: str = ""
+    sent: dict[str, str] = field(default_factory=dict)
+    spans: dict[str, SpanRecord] = field(default_factory=dict)
+
+
+def fresh_pieces(watched: Watched) -> dict[str, object] | None:
+    """The message for a browser with what is new to it; ``None`` where the trace is gone.
+
+    ``{"type": "trace", "pieces": [{"id", "html"}], "lines": [[id, html or None]], "changed":
+    [span ids], "running": bool}``; ``lines`` are all lines of the tree in order.
+    """
+    loaded = find_trace(watched.trace_id)
+    if loaded is None:
+        return None
+    with translation.override(watched.language):
+        page = page_of(loaded, selected=watched.selected)
+        pieces = [_piece(watched, name, page) for name in PIECES]
+        lines = [_line(watched, line) for line in page.tree.lines]
+    return {
+        "type": "trace",
+        "pieces": [piece for piece in pieces if piece is not None],
+        "lines": lines,
+        "changed": _changed(watched, loaded),
+        "running": loaded.is_running,
+    }
+
+
+def _piece(watched: Watched, name: str, page: PageView) -> dict[str, str] | None:
+    html = render_to_string(f"traces/{name}.html", {"page": page})
+    key = IDS[name]
+    if watched.sent.get(key) == html:
+        return None
+    watched.sent[key] = html
+    return {"id": key, "html": html}
+
+
+def _line(watched: Watched, line: LineView) -> tuple[str, str | None]:
+    if line.row is not None:
+        key = f"row-{line.row.id}"
+        html = render_to_string("traces/_row.html", {"row": line.row, "chosen": ""})
+    else:
+        assert line.sentence is not None, "a line is a row or a sentence"
+        key = line.sentence.id
+        html = render_to_string("traces/_sentence.html", {"sentence": line.sentence})
+    if watched.sent.get(key) == html:
+        return key, None
+    watched.sent[key] = html
+    return key, html
+
+
+def _changed(watched: Watched, loaded: LoadedTrace) -> list[str]:
+    """The spans that are not as they were."""
+    known = watched.spans
+    changed = [span.id for span in loaded.spans if known.get(span.id) != span]
+    watched.spans = {span.id: span for span in loaded.spans}
+    return changed

@@ -1,0 +1,17 @@
+"""The routes of the traces."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from traces import views
+
+urlpatterns = [
+    path("traces/", views.trace_list, name="traces"),
+    path("traces/rows/", views.trace_rows, name="trace_rows"),
+    path("traces/run/<str:run_id>/", views.run_trace, name="run_trace"),
+    path("traces/<str:trace_id>/", views.trace, name="trace"),
+    path("traces/<str:trace_id>/panels/", views.panels, name="trace_panels"),
+    path("traces/<str:trace_id>/spans/<str:span_id>/", views.span, name="trace_span"),
+    path("traces/<str:trace_id>/spans/<str:span_id>/below/", views.branch, name="trace_branch"),
+]
