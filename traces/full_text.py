@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from django.db import connections, router
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.models import QuerySet
+from django.db.models import BooleanField, F, Func, QuerySet
 from django.db.models.expressions import RawSQL
 
 from traces.models import Document
 
 SHORT = 2
 """Words of at most so many letters are found by their beginning only."""
+
+FREQUENT = 2000
+"""A word in more documents than this is frequent."""
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _PIECES = re.compile(rf"[{_CJK}]+|[^{_CJK}]+")
@@ -86,15 +90,66 @@ def _write(documents: Iterable[Document], trigrams: str, pairs: str) -> None:
 def matching_documents(term: str) -> QuerySet[Document]:
     """The documents in which a term occurs, whatever its case; all its pieces must."""
     documents = Document.objects.all()
-    is_sqlite = connections[router.db_for_read(Document)].vendor == "sqlite"
-    if not is_sqlite:
+    if not _is_sqlite():
         return documents.filter(text__icontains=term)
+    for table, asked in _questions(term):
+        sql = f"SELECT rowid FROM {table} WHERE {table} MATCH %s"
+        documents = documents.filter(pk__in=RawSQL(sql, (asked,)))
+    return documents
+
+
+def is_frequent(term: str) -> bool:
+    """Whether a term occurs in so many documents that it is quicker to look into each trace."""
+    if not _is_sqlite():
+        return False
+    questions = list(_questions(term))
+    connection = connections[router.db_for_read(Document)]
+    with connection.cursor() as cursor:
+        for table, asked in questions:
+            sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH %s LIMIT %s)"
+            cursor.execute(sql, (asked, FREQUENT + 1))
+            if cursor.fetchone()[0] <= FREQUENT:
+                return False
+    return bool(questions)
+
+
+class Mentions(Func):
+    """Whether a trace mentions a term, asked trace by trace. SQLite only.
+
+    For words that are nearly everywhere: a page of the newest ones is found after a few traces, and
+    the list of all documents that hold the word is never made.
+    """
+
+    output_field = BooleanField()
+
+    def __init__(self, term: str) -> None:
+        super().__init__(F("pk"))
+        self.questions = list(_questions(term))
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, list[Any]]:
+        """The condition; the tables are joined in this order, the trace's own texts first."""
+        key, parameters = compiler.compile(self.source_expressions[0])
+        joins, asked = [], []
+        for place, (table, question) in enumerate(self.questions):
+            joins.append(
+                f" CROSS JOIN {table} f{place} ON f{place}.rowid = m.document_id"
+                f" AND f{place}.{table} MATCH %s"
+            )
+            asked.append(question)
+        sql = f"EXISTS (SELECT 1 FROM traces_mention m{''.join(joins)} WHERE m.trace_id = {key})"
+        return sql, [*asked, *parameters]
+
+
+def _is_sqlite() -> bool:
+    return connections[router.db_for_read(Document)].vendor == "sqlite"
+
+
+def _questions(term: str) -> Iterator[tuple[str, str]]:
+    """What to ask for a term: tables and FTS5 queries, all of which must find a document."""
     for piece in _PIECES.findall(term):
         table, asked = _question(piece.strip())
         if asked:
-            sql = f"SELECT rowid FROM {table} WHERE {table} MATCH %s"
-            documents = documents.filter(pk__in=RawSQL(sql, (asked,)))
-    return documents
+            yield table, asked
 
 
 def _question(piece: str) -> tuple[str, str]:

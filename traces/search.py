@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from traces.full_text import add_to_index, matching_documents
+from traces.full_text import Mentions, add_to_index, is_frequent, matching_documents
 from traces.models import Document, Mention, Span, Trace
 from traces.storage import load_payloads
 
@@ -50,9 +50,16 @@ def search_traces(traces: QuerySet[Trace], words: str) -> QuerySet[Trace]:
     A running trace is found by the beginning of its message. At most ``MAX_TERMS`` words count.
     """
     for term in read_terms(words):
-        found = Mention.objects.filter(document__in=matching_documents(term)).values("trace")
-        traces = traces.filter(Q(pk__in=found) | Q(end_ns__isnull=True, message__icontains=term))
+        is_running = Q(end_ns__isnull=True, message__icontains=term)
+        traces = traces.filter(_mentions(term) | is_running)
     return traces
+
+
+def _mentions(term: str) -> Q:
+    if is_frequent(term):
+        return Q(Mentions(term))
+    found = Mention.objects.filter(document__in=matching_documents(term)).values("trace")
+    return Q(pk__in=found)
 
 
 def read_terms(words: str) -> list[str]:

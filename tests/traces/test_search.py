@@ -11,12 +11,20 @@ from asgiref.sync import sync_to_async
 from agents.loop import events
 from agents.loop.messages import JsonObject
 from tests.traces.events import Teller, tool_call
+from traces import full_text
 from traces.full_text import remove_from_index
 from traces.models import Document, Trace
 from traces.recorder import TraceSink
 from traces.search import MAX_CHARS, index_ended_traces, read_terms, search_traces
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True, params=[full_text.FREQUENT, 0], ids=["rare words", "frequent words"])
+def _frequency(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frequent words are looked for in another way, with the same result."""
+    monkeypatch.setattr(full_text, "FREQUENT", request.param)
+
 
 SYSTEM: JsonObject = {"role": "system", "content": "You are a secretary."}
 
