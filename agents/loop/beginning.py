@@ -49,7 +49,7 @@ async def announce_run(run: RunState) -> None:
         parent_run=request.parent_run,
         user=request.user,
         message=text_of(request.message.content) if request.message is not None else "",
-        limits=run.limits.as_json(),
+        limits=run.limits.as_json(context_window=request.assistant.context_window),
     )
 
 

@@ -29,7 +29,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(Event):
-    """A run began. ``user`` is the user's primary key as text; ``limits`` are the run's limits."""
+    """A run began. ``user`` is the user's primary key as text; ``limits`` are the run's limits,
+    with ``context_window`` (tokens) where it is known."""
 
     conversation: str
     trace: str

@@ -76,7 +76,7 @@ async def _call_tool(run: RunState, name: str, arguments: JsonObject) -> JsonObj
 
 async def _execute(run: RunState, prepared: PreparedCall) -> ToolResult:
     if prepared.needs_approval:
-        refused = await ask_approval(run, prepared)
+        refused, _by = await ask_approval(run, prepared)
         if refused is not None:
             return refused
     return await execute_call(run, prepared, turn=run.turns, attempt=1)

@@ -31,9 +31,10 @@ class RunLimits:
     parallel_calls: int = 8
     parameter_attempts: int = 3
 
-    def as_json(self) -> JsonObject:
-        """The limits under their names, for the trace."""
-        return asdict(self)
+    def as_json(self, *, context_window: int | None = None) -> JsonObject:
+        """The limits under their names, for the trace; with the model's window (tokens), if known."""
+        limits: JsonObject = asdict(self)
+        return limits if context_window is None else {**limits, "context_window": context_window}
 
 
 _NOT_EXECUTED = frozenset(

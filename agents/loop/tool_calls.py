@@ -143,8 +143,8 @@ async def apply_before_hook(run: RunState, prepared: PreparedCall) -> PreparedCa
     return replace(prepared, arguments=arguments)
 
 
-async def ask_approval(run: RunState, prepared: PreparedCall) -> ToolResult | None:
-    """``None`` when a person allows the call, else its result."""
+async def ask_approval(run: RunState, prepared: PreparedCall) -> tuple[ToolResult | None, str]:
+    """``None`` when a person allows the call, else its result; and who decided."""
     request = ApprovalRequest(
         run=run.request.run,
         call=prepared.call,
@@ -154,12 +154,10 @@ async def ask_approval(run: RunState, prepared: PreparedCall) -> ToolResult | No
     )
     approval = await run.outside.approver.decide(request)
     if approval.is_allowed:
-        return None
+        return None, approval.by
     reason = approval.reason or "A person did not allow this call."
-    return replace(
-        _refused(run, prepared.call, Outcome.DENIED, reason, prepared.tool),
-        arguments=prepared.arguments,
-    )
+    refused = _refused(run, prepared.call, Outcome.DENIED, reason, prepared.tool)
+    return replace(refused, arguments=prepared.arguments), approval.by
 
 
 async def execute_call(

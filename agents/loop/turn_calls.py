@@ -205,7 +205,7 @@ class _TurnCalls:
         self.working, self.waiting = self.working - 1, self.waiting + 1
         self._mind_the_clock()
         try:
-            refused = await ask_approval(self.run, prepared)
+            refused, by = await ask_approval(self.run, prepared)
         finally:
             self.working, self.waiting = self.working + 1, self.waiting - 1
             self._mind_the_clock()
@@ -213,7 +213,7 @@ class _TurnCalls:
             ToolCallDecided,
             is_allowed=refused is None,
             reason=refused.error if refused else "",
-            by="",
+            by=by,
             **place,
         )
         return refused

@@ -28,7 +28,7 @@ class BrowserApprover:
             async with asyncio.timeout(WAIT_SECONDS):
                 return await future
         except TimeoutError:
-            return Approval(is_allowed=False, reason="Nobody answered within an hour.", by="")
+            return Approval(is_allowed=False, reason="Nobody answered within an hour.", by="nobody")
         finally:
             self._open.pop(request.call.key, None)
 

@@ -91,6 +91,7 @@ def _tool_call_line(event: Event) -> tuple[str, JsonObject] | None:
                 "turn": event.turn,
                 "allowed": event.is_allowed,
                 "reason": event.reason,
+                "by": event.by,
             }
         case ToolCallFinished():
             result = event.result

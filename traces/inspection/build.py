@@ -16,7 +16,7 @@ from traces.inspection.ledger import ledger_hashes, ledger_view
 from traces.inspection.limits import limit_views, limits_title
 from traces.inspection.page import page_view
 from traces.inspection.panel_models import PanelsView
-from traces.inspection.reading import hashes_of, read_trace
+from traces.inspection.reading import hashes_of, read_trace, window_of
 from traces.inspection.repeats import main_run
 from traces.inspection.smells import smell_views
 from traces.inspection.tree import branch_lines
@@ -63,13 +63,15 @@ def build_page(
     window: int | None = None,
 ) -> PageView:
     """Verdict, totals, rail and tree. ``selected`` is a span's id, ``turn`` a turn of the root run;
-    ids that are unknown fall back to the span that tells most. ``window`` is the model's, if known.
+    ids that are unknown fall back to the span that tells most. ``window`` is the model's; without
+    it the one that was recorded with the run's limits.
 
     A trace of more than ``traces.inspection.tree.FOLD_OVER`` spans has the turns that are not
     selected folded: ``RowView.hidden`` counts their rows.
     """
     reading = read_trace(trace, spans, payloads, now_ns=now_ns)
-    return page_view(reading, selected=selected, turn=turn, window=window)
+    known = window or window_of(reading)
+    return page_view(reading, selected=selected, turn=turn, window=known)
 
 
 def build_branch(
@@ -108,6 +110,7 @@ def build_panels(
 ) -> PanelsView:
     """Ledger, limits, what was sent again, context growth and smells of the root run."""
     reading = read_trace(trace, spans, payloads, now_ns=now_ns)
+    window = window or window_of(reading)
     requests = requests_of(reading, main_run(reading))
     return PanelsView(
         ledger=ledger_view(reading),

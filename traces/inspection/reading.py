@@ -188,6 +188,11 @@ def limits_of(reading: Reading, run: str) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
+def window_of(reading: Reading) -> int | None:
+    """The tokens that the root run's model can read at once, where that was recorded."""
+    return int(number(limits_of(reading, reading.trace.run).get("context_window"))) or None
+
+
 def outcome_of(span: SpanRecord) -> str:
     """A call's outcome; ``awaiting_approval`` or ``running`` while it is open, ``interrupted``
     where its process died."""

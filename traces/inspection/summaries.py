@@ -59,13 +59,16 @@ def _approval(reading: Reading, span: SpanRecord) -> str:
             return ""
         return _("A person was asked.") if span.end_ns else _("A person is asked now.")
     wait = duration(number(attributes.get("toolloop.approval.wait_ms")) * 1e6)
-    who = text(span, "toolloop.approval.by") or _("A person")
+    by, reason = text(span, "toolloop.approval.by"), text(span, "toolloop.approval.reason")
+    if by == "nobody":
+        return sentences([_("Refused without a person"), reason])
+    who = _("The person at the terminal") if by == "terminal" else by or _("A person")
     words = (
         _("%(who)s allowed it after %(time)s")
         if allowed
         else _("%(who)s refused it after %(time)s")
     )
-    return sentences([words % {"who": who, "time": wait}, text(span, "toolloop.approval.reason")])
+    return sentences([words % {"who": who, "time": wait}, reason])
 
 
 def _limits(span: SpanRecord) -> Iterator[str]:
