@@ -25,7 +25,7 @@ from agents.access import readable_conversations
 from agents.chat.accepting import message_fault
 from agents.chat.fragments import render_all, render_event, render_queue
 from agents.loop.interfaces import Approval
-from agents.models import Conversation, Run, RunStatus
+from agents.models import Conversation
 from agents.runs import lifecycle
 from agents.runs.web_process import WebProcess, start_web_process
 from agents.texts import storable
@@ -148,7 +148,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self.process.supervisor.wake()
 
     async def _stop(self, message: dict[str, Any]) -> None:
-        for run_id in await sync_to_async(self._running_runs)():
+        for run_id in await sync_to_async(lifecycle.request_stop)(self.conversation_id):
             self.process.supervisor.stop_run(run_id)
 
     async def _stop_call(self, message: dict[str, Any]) -> None:
@@ -160,14 +160,12 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _decide(self, message: dict[str, Any]) -> None:
         key = str(message.get("key"))
-        lives = self.process.hub.live_runs(self.conversation_id)
-        is_ours = any(call.key == key for live in lives.values() for call in live.waiting)
         approval = Approval(
             is_allowed=message.get("allow") is True,
             reason=str(message.get("reason") or "")[:2000],
             by=self.user_name,
         )
-        if not is_ours or not self.process.approver.answer(key, approval):
+        if not await self.process.approver.answer(key, self.conversation_id, approval):
             self._error("not_waiting", _("This call does not wait for a decision any more."))
 
     async def _unqueue(self, message: dict[str, Any]) -> None:
@@ -213,11 +211,3 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     def _store_message(self, text: str) -> None:
         lifecycle.submit_message(Conversation.objects.get(pk=self.conversation_id), text)
-
-    def _running_runs(self) -> list[str]:
-        runs = Run.objects.filter(
-            conversation_id=self.conversation_id,
-            status=RunStatus.RUNNING,
-            parent_run__isnull=True,
-        )
-        return list(runs.values_list("pk", flat=True))

@@ -24,6 +24,7 @@ from agents.loop.state import RunState, RunTimer
 def open_run(request: RunRequest, outside: Outside, emit: Emit, clock: Clock) -> RunState:
     """The state of a run that begins now."""
     limits = request.assistant.limits
+    used = request.resume.elapsed_seconds if request.resume is not None else 0.0
     new = [request.message] if request.message is not None else []
     return RunState(
         request=request,
@@ -31,7 +32,7 @@ def open_run(request: RunRequest, outside: Outside, emit: Emit, clock: Clock) ->
         clock=clock,
         sink=emit,
         guards=Guards(limits),
-        timer=RunTimer(limits.run_timeout_seconds, request.timer_above),
+        timer=RunTimer(max(limits.run_timeout_seconds - used, 1.0), request.timer_above),
         messages=[*request.history, *new],
         metadata=dict(request.metadata),
     )

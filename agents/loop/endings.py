@@ -28,3 +28,7 @@ class Failed(LoopError):
         self.error = error
         self.hint = hint
         self.detail = detail
+
+
+class HandedBack(LoopError):
+    """Raised between two turns when the process ends: another one goes on with the run."""

@@ -43,6 +43,17 @@ class RunStarted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunResumed(Event):
+    """A process goes on with a run that another one began; its ``RunStarted`` follows.
+
+    ``turn`` is the last one that was stored, ``takeover`` counts from 1.
+    """
+
+    turn: Turn
+    takeover: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRepaired(Event):
     """The history was mended before a request; one note per change."""
 

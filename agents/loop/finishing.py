@@ -9,7 +9,6 @@ import json
 from dataclasses import replace
 
 from agents.loop.events import AnswerReady, Delegated, RunFinished, TurnFinished
-from agents.loop.fixed_texts import fixed_answer
 from agents.loop.hook_context import build_context
 from agents.loop.hooks import Delegation, call_hook, read_next
 from agents.loop.messages import JsonObject, JsonValue, Message, Role, message_to_dict, text_of
@@ -119,29 +118,17 @@ async def finish_run(run: RunState, outcome: RunOutcome) -> RunOutcome:
 
 
 async def finish_cancelled(run: RunState) -> None:
-    """Tell that a person stopped the run, or its process ends; what was written so far stays."""
-    await _close_open_turn(run, "cancelled")
+    """Tell that a person stopped the run; what was written so far stays.
+
+    Nothing where the process ends: another one goes on with the run.
+    """
     if run.outside.is_ending:
-        await finish_run(run, await _interrupted(run))
         return
+    await _close_open_turn(run, "cancelled")
     outcome = RunOutcome(
         status="cancelled", stop_reason="cancelled", level=None, answer=run.partial_text
     )
     await finish_run(run, outcome)
-
-
-async def _interrupted(run: RunState) -> RunOutcome:
-    """The fixed text in place of the answer that the end of the process broke off."""
-    text = fixed_answer("worker_lost", run.results, language=language_of(_last_question(run)))
-    message = Message(role=Role.ASSISTANT, content=text)
-    await run.emit(AnswerReady, message=message, level=3, source="fixed")
-    return RunOutcome(
-        status="interrupted",
-        stop_reason="worker_lost",
-        level=3,
-        answer=text,
-        error="The process that worked on this run ended.",
-    )
 
 
 async def _close_open_turn(

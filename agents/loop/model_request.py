@@ -194,12 +194,13 @@ async def _ask_once(
     try:
         answer = await target.client.answer(request, _show(run, turn, attempt, shown))
     except asyncio.CancelledError:
-        run.partial_text = "".join(shown)
+        # Where the process ends the answer is asked for again: half of it must not stay.
+        run.partial_text = "" if run.outside.is_ending else "".join(shown)
         await run.emit(
             ModelCancelled,
             turn=turn,
             attempt=attempt,
-            partial="".join(shown),
+            partial=run.partial_text,
             exchange=request.exchange.report(),
         )
         raise

@@ -15,6 +15,7 @@ from agents.loop.interfaces import Approver, Model, Pausable, ToolCaller
 from agents.loop.limits import RunLimits
 from agents.loop.messages import JsonObject, Message
 from agents.loop.open_calls import OpenCalls
+from agents.loop.results import ToolResult
 from agents.loop.wire import WireRules
 
 
@@ -64,11 +65,34 @@ class FallbackAssistant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """Where a run goes on that another process began: behind what it stored.
+
+    ``messages`` are the run's own so far, the last answer with calls (``answer``, of ``turn`` and
+    ``attempt``) and what results it has among them; ``results`` those of the whole run, in order.
+    ``unsent`` holds the keys of calls that still waited for a person. ``takeover`` counts from 1,
+    ``elapsed_seconds`` is what the run had used of its time.
+    """
+
+    answer: Message
+    messages: tuple[Message, ...]
+    results: tuple[ToolResult, ...]
+    turn: int
+    attempt: int
+    unsent: frozenset[str] = frozenset()
+    takeover: int = 1
+    elapsed_seconds: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
     """One run: who, where, and the conversation so far.
 
     ``message`` is the new user message; ``None`` continues the conversation as it is.
     ``timer_above`` is the limit of the run that delegated: it stands still when this one's does.
+    ``resume`` is set where another process had begun the run.
     """
 
     run: str
@@ -80,6 +104,7 @@ class RunRequest:
     parent_run: str | None = None
     user: str = ""
     timer_above: Pausable | None = None
+    resume: Resume | None = None
     metadata: JsonObject = field(default_factory=dict)
 
 

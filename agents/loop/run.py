@@ -23,10 +23,11 @@ from agents.loop.finishing import (
 )
 from agents.loop.interfaces import Clock, SystemClock
 from agents.loop.model_request import ask_model
-from agents.loop.parameter_retry import run_first_turn
+from agents.loop.parameter_retry import FirstTurn
 from agents.loop.request import Outside, RunOutcome, RunRequest
+from agents.loop.resume import begin_turns, tell_resumed
 from agents.loop.state import RunState
-from agents.loop.turns import enters_loop, first_answer, out_of_time, run_loop_turn
+from agents.loop.turns import enters_loop, out_of_time, run_loop_turn
 
 
 async def run_loop(
@@ -39,6 +40,7 @@ async def run_loop(
     """
     run = open_run(request, outside, emit, clock or SystemClock())
     try:
+        await tell_resumed(run)
         await announce_run(run)
         outcome = await _outcome(run)
     except asyncio.CancelledError:
@@ -73,18 +75,17 @@ async def _answer(run: RunState) -> RunOutcome:
     if decision.delegation is not None:
         return await hand_over(run, decision.delegation)
 
-    answer = await first_answer(run, decision)
-    if isinstance(answer, RunOutcome):
-        return answer
-    first_turn = await run_first_turn(run, answer)
+    begun = await begin_turns(run, decision)
+    if isinstance(begun, RunOutcome):
+        return begun
+    if isinstance(begun, FirstTurn):
+        replaced = await apply_next_hook(run, first_turn=begun)
+        if replaced is not None:
+            return replaced
+        if not await enters_loop(run, begun):
+            return await standard_response(run, begun)
 
-    replaced = await apply_next_hook(run, first_turn=first_turn)
-    if replaced is not None:
-        return replaced
-    if not await enters_loop(run, first_turn):
-        return await standard_response(run, first_turn)
-
-    for turn in range(1, run.limits.max_turn + 1):
+    for turn in range(run.turns, run.limits.max_turn + 1):
         answer = await ask_model(run, turn=turn)
         if not answer.message.tool_calls:
             return await accept_answer(run, answer, turn)

@@ -20,6 +20,7 @@ from agents.loop.catalog import OfferedTool
 from agents.loop.correctable import is_correctable
 from agents.loop.errors import HookError
 from agents.loop.events import LimitReached, ToolCallProgressed, Turn
+from agents.loop.history import INTERRUPTED_TEXT
 from agents.loop.hooks import call_hook, read_tool_call_hook
 from agents.loop.interfaces import ApprovalRequest, CallLimits
 from agents.loop.messages import JsonObject, Message, Role, ToolCall
@@ -230,9 +231,14 @@ async def limit_result(run: RunState, result: ToolResult, turn: Turn, max_chars:
     return replace(result, text=text, is_truncated=True)
 
 
-def cancelled_result(run: RunState, call: ToolCall) -> ToolResult:
-    """The result of a call that was open when the run was stopped or ran out of time."""
+def unfinished_result(run: RunState, call: ToolCall, *, is_interrupted: bool = False) -> ToolResult:
+    """The result of a call that was open when the run was stopped or ran out of time; or of one
+    that was sent by a process that ended, so that nobody knows what came of it.
+    """
     tool = run.catalog.offered.get(call.name)
+    if is_interrupted:
+        text = INTERRUPTED_TEXT.removeprefix("Error: ")
+        return _refused(run, call, Outcome.INTERRUPTED, text, tool)
     return _refused(run, call, Outcome.CANCELLED, "The call was cancelled.", tool)
 
 

@@ -31,13 +31,13 @@ from agents.loop.tool_calls import (
     PreparedCall,
     apply_before_hook,
     ask_approval,
-    cancelled_result,
     execute_call,
     finish_call,
     limit_result,
     prepare_call,
     refuse_repeat,
     result_message,
+    unfinished_result,
 )
 from agents.loop.wire import WireRules, call_ids
 
@@ -85,6 +85,7 @@ class _TurnCalls:
     results: dict[str, ToolResult] = field(default_factory=dict)
     held: list[ToolResult] = field(default_factory=list)
     started: set[str] = field(default_factory=set)
+    asking: set[str] = field(default_factory=set)
     working: int = 0
     waiting: int = 0
 
@@ -106,12 +107,17 @@ class _TurnCalls:
         await self._release_held()
 
     async def cancel_open(self) -> None:
-        """Give every open call the result ``cancelled``."""
+        """Give every open call the result ``cancelled``.
+
+        Where the process ends it is ``interrupted``, for another process goes on; a call that waits
+        for a person has none then: it will be asked for there.
+        """
         await self._release_held()
+        is_ending = self.run.outside.is_ending
         for call in self.calls:
-            if call.key in self.results:
+            if call.key in self.results or (is_ending and call.key in self.asking):
                 continue
-            cancelled = cancelled_result(self.run, call)
+            cancelled = unfinished_result(self.run, call, is_interrupted=is_ending)
             if call.key not in self.started:
                 await self._note_started(call, cancelled)
             await self._tell(cancelled)
@@ -204,8 +210,10 @@ class _TurnCalls:
         )
         self.working, self.waiting = self.working - 1, self.waiting + 1
         self._mind_the_clock()
+        self.asking.add(prepared.call.key)
         try:
             refused, by = await ask_approval(self.run, prepared)
+            self.asking.discard(prepared.call.key)
         finally:
             self.working, self.waiting = self.working + 1, self.waiting - 1
             self._mind_the_clock()

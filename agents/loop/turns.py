@@ -6,7 +6,7 @@ Place in the house: ``agents.loop``; ``run.py`` puts these together.
 from __future__ import annotations
 
 from agents.loop.beginning import build_request
-from agents.loop.endings import Failed, GaveUp
+from agents.loop.endings import Failed, GaveUp, HandedBack
 from agents.loop.errors import ModelError
 from agents.loop.events import LimitReached, TurnFinished, TurnStarted
 from agents.loop.finishing import apply_next_hook
@@ -60,7 +60,9 @@ async def run_loop_turn(run: RunState, turn: int, answer: Answer) -> None:
 
 
 async def start_turn(run: RunState, turn: int) -> None:
-    """Begin a turn."""
+    """Begin a turn. Raises ``HandedBack`` where the process ends."""
+    if run.outside.is_ending:
+        raise HandedBack("the process ends")
     run.turns = turn
     run.open_turn = turn
     await run.emit(TurnStarted, turn=turn)

@@ -66,7 +66,8 @@ class Run(models.Model):
     """Everything between one user message and its final answer. The table is the queue.
 
     ``configuration`` is the snapshot that the run used, without secrets. A worker holds the run
-    until ``lease_until`` under the name ``lease_owner``.
+    until ``lease_until`` under the name ``lease_owner``; ``takeovers`` counts the workers that died
+    or fell silent before.
     """
 
     id = models.CharField(max_length=32, primary_key=True, default=new_id, editable=False)
@@ -98,6 +99,7 @@ class Run(models.Model):
     output_tokens = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=100, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
+    takeovers = models.PositiveSmallIntegerField(default=0, db_default=0)
     stop_requested = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -201,6 +203,41 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role}: {str(self.content)[:60]}"
+
+
+class Question(models.Model):
+    """A tool call that a person is asked about, and the decision: it outlives its process.
+
+    ``is_allowed`` is null as long as nobody has decided.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="questions")
+    call_key = models.CharField(max_length=100, unique=True)
+    server = models.CharField(max_length=64)
+    tool = models.CharField(max_length=500)
+    is_allowed = models.BooleanField(null=True, blank=True)
+    reason = models.TextField(blank=True)
+    by = models.CharField(max_length=200, blank=True)
+    asked_at = models.DateTimeField(auto_now_add=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["asked_at"]
+        indexes = [
+            models.Index(
+                fields=["run"], condition=Q(is_allowed__isnull=True), name="question_open"
+            ),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(is_allowed__isnull=True, decided_at__isnull=True)
+                | Q(is_allowed__isnull=False, decided_at__isnull=False),
+                name="question_decided_has_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.server}.{self.tool}: {self.call_key}"
 
 
 class Attachment(models.Model):

@@ -6,11 +6,13 @@ them. The run table is the queue: claiming is one conditional UPDATE that counts
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Case, Exists, F, OuterRef, Q, When
 from django.utils import timezone
 
 from agents.loop.events import RunFinished
@@ -36,6 +38,11 @@ class RunLost(Exception):
 
 LEASE = timedelta(seconds=30)
 """How long a run is held without a sign of life of its worker."""
+
+MAX_TAKEOVERS = 2
+"""How often a run whose worker died or fell silent is taken over before it is given up."""
+
+LOST_WORDS = "The process that worked on this run ended."
 
 TITLE_CHARS = 60
 
@@ -187,33 +194,96 @@ def interrupt_run(run_id: str, error: str) -> str | None:
     return text
 
 
-def interrupt_lost_runs(conversation_id: str = "", now: datetime | None = None) -> list[str]:
-    """End the runs whose lease ran out; the conversation of each.
+def settle_lost_runs(conversation_id: str = "") -> tuple[list[str], list[str]]:
+    """Look after running runs whose lease ran out: what may go on, and what ended here.
 
-    Without a ``conversation_id`` those that were running, in all conversations: a queued run whose
-    process died is taken by a supervisor. With one also those that its process left in the queue.
+    Returns the ids of the runs that a process may take over, and the conversations of those that
+    were ended: stopped by a person meanwhile, taken over too often, or in the middle of a
+    delegation.
     """
-    statuses = [RunStatus.RUNNING]
-    lost = Run.objects.filter(parent_run__isnull=True, lease_until__lt=now or timezone.now())
+    lost = Run.objects.filter(
+        parent_run__isnull=True, status=RunStatus.RUNNING, lease_until__lt=timezone.now()
+    )
     if conversation_id:
         lost = lost.filter(conversation_id=conversation_id)
-        statuses.append(RunStatus.QUEUED)
-    lost = lost.filter(status__in=statuses).order_by("created_at")
-    what = "The process that worked on this run ended."
-    return [
-        conversation
-        for run_id, conversation in list(lost.values_list("pk", "conversation_id"))
-        if interrupt_run(run_id, what) is not None
-    ]
+    children = Run.objects.filter(parent_run=OuterRef("pk"), status=RunStatus.RUNNING)
+    resumable, ended = [], []
+    for run in lost.annotate(has_child=Exists(children)).order_by("created_at"):
+        is_spent = run.takeovers >= MAX_TAKEOVERS and bool(run.lease_owner)
+        if run.stop_requested:
+            _cancel_lost_run(run.pk)
+            ended.append(run.conversation_id)
+        elif not is_spent and not run.has_child:
+            resumable.append(run.pk)
+        elif interrupt_run(run.pk, LOST_WORDS) is not None:
+            ended.append(run.conversation_id)
+    return resumable, ended
 
 
-def claimable_runs(limit: int) -> list[str]:
+def take_over_run(run_id: str, owner: str) -> bool:
+    """Take a running run that its worker lost or gave back; ``False`` where it is taken already.
+
+    What was given back does not count as a takeover.
+    """
+    now = timezone.now()
+    lost = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING, lease_until__lt=now)
+    count = Case(When(lease_owner="", then=F("takeovers")), default=F("takeovers") + 1)
+    taken = lost.update(lease_owner=owner, lease_until=now + LEASE, takeovers=count)
+    return bool(taken == 1)
+
+
+def release_run(run_id: str, owner: str) -> None:
+    """Give a running run back: any process may go on with it at once."""
+    held = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING, lease_owner=owner)
+    held.update(lease_owner="", lease_until=timezone.now())
+
+
+def release_dead_owners(host: str, is_alive: Callable[[int], bool]) -> None:
+    """Let the leases of processes of this machine run out that are known to be dead."""
+    held = Run.objects.filter(
+        status__in=[RunStatus.QUEUED, RunStatus.RUNNING], lease_owner__startswith=f"{host}/"
+    )
+    for owner in held.values_list("lease_owner", flat=True).distinct().order_by():
+        number = owner.split("/")[1]
+        if number.isdigit() and not is_alive(int(number)):
+            held.filter(lease_owner=owner).update(lease_until=timezone.now())
+
+
+def request_stop(conversation_id: str) -> list[str]:
+    """Ask for the end of the conversation's running run, whichever process has it; its id."""
+    running = Run.objects.filter(
+        conversation_id=conversation_id, status=RunStatus.RUNNING, parent_run__isnull=True
+    )
+    running.update(stop_requested=True)
+    return list(running.values_list("pk", flat=True))
+
+
+def stop_requests(run_ids: Collection[str]) -> list[str]:
+    """Which of these runs somebody wants to end."""
+    wanted = Run.objects.filter(pk__in=run_ids, stop_requested=True)
+    return list(wanted.values_list("pk", flat=True))
+
+
+@transaction.atomic
+def _cancel_lost_run(run_id: str) -> None:
+    """End a lost run that a person had stopped."""
+    Run.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(
+        status=RunStatus.CANCELLED,
+        stop_reason="cancelled",
+        finished_at=timezone.now(),
+        lease_until=None,
+    )
+
+
+def claimable_runs(limit: int, conversation_id: str = "") -> list[str]:
     """The ids of the oldest queued runs that no process holds and whose conversations are idle."""
     running = Run.objects.filter(
         conversation=OuterRef("conversation"), status=RunStatus.RUNNING, parent_run__isnull=True
     )
     is_free = Q(lease_until__isnull=True) | Q(lease_until__lt=timezone.now())
     queued = Run.objects.filter(is_free, ~Exists(running), status=RunStatus.QUEUED)
+    if conversation_id:
+        queued = queued.filter(conversation_id=conversation_id)
     return list(queued.order_by("created_at").values_list("pk", flat=True)[:limit])
 
 
@@ -249,15 +319,35 @@ def cancel_queued_run(run_id: str) -> bool:
     return bool(stopped)
 
 
-def append_leaf(conversation_id: str, leaf_id: str | None, message_id: str) -> None:
+_APPEND_LEAF = """
+UPDATE agents_conversation SET leaf_id = %s, updated_at = %s
+WHERE id = %s AND (leaf_id = %s OR leaf_id IS NULL AND %s IS NULL) AND EXISTS (
+    SELECT 1 FROM agents_run
+    WHERE agents_run.id = %s AND agents_run.status = 'running' AND agents_run.lease_owner = %s)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A worker and the root run that it holds in a conversation."""
+
+    conversation: str
+    run: str
+    owner: str
+
+
+def append_leaf(holder: Holder, leaf_id: str | None, message_id: str) -> None:
     """Let the conversation end with this message instead of ``leaf_id``.
 
-    Raises ``RunLost`` where it ends otherwise: somebody ended the run that writes here. So one
-    statement both moves the end and tells a worker that its run is not its own any more.
+    Raises ``RunLost`` where it ends otherwise or the run is not this worker's any more: one
+    statement both moves the end and tells a worker that somebody else goes on.
     """
-    values = {"leaf_id": message_id, "updated_at": timezone.now()}
-    if update_rows(Conversation, {"id": conversation_id, "leaf_id": leaf_id}, values) != 1:
-        raise RunLost(f"the conversation {conversation_id} went on without this worker")
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    own = [holder.conversation, leaf_id, leaf_id, holder.run, holder.owner]
+    with connection.cursor() as cursor:
+        cursor.execute(_APPEND_LEAF, [message_id, now, *own])
+        if cursor.rowcount != 1:
+            raise RunLost(f"the conversation {holder.conversation} went on without this worker")
 
 
 def move_leaf(conversation_id: str, message_id: str) -> None:

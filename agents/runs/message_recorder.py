@@ -39,16 +39,17 @@ Rows = list[tuple[Message, tuple[Attachment, ...]]]
 class MessageRecorder:
     """Writes the messages of one root run and its children to one conversation, in order.
 
-    ``owner`` holds the run's lease. Raises ``RunLost`` where the run was
-    taken from this worker: nothing is written then.
+    ``holder`` has the run's lease. Raises ``RunLost`` where the run was taken from this worker:
+    nothing is written then. ``last_call_message`` is of a run that is resumed.
     """
 
-    def __init__(self, run_id: str, owner: str, conversation_id: str, leaf_id: str | None) -> None:
-        self._run_id = run_id
-        self._owner = owner
-        self._conversation_id = conversation_id
+    def __init__(
+        self, holder: lifecycle.Holder, leaf_id: str | None, last_call_message: str = ""
+    ) -> None:
+        self._holder = holder
+        self._conversation_id = holder.conversation
         self._leaf_id = leaf_id
-        self._last_call_message: dict[str, str] = {}
+        self._last_call_message = {holder.run: last_call_message} if last_call_message else {}
         self._answers: dict[str, AnswerReady] = {}
         self._last_answer_id: str | None = None
         self._lock = asyncio.Lock()
@@ -66,7 +67,10 @@ class MessageRecorder:
         """
         match event:
             case ModelAnswered(message=message) if message.tool_calls:
-                self._add(self._assistant_row(event, message, str(event.turn)))
+                row = self._assistant_row(event, message, str(event.turn))
+                if (usage := event.answer.usage) is not None:
+                    row.details = {"usage": [usage.input_tokens, usage.output_tokens]}
+                self._add(row)
                 self._write_now()
             case ModelCancelled(partial=partial) if partial.strip():
                 message = LoopMessage(role=Role.ASSISTANT, content=partial)
@@ -126,7 +130,7 @@ class MessageRecorder:
                 for attachment in attachments:
                     attachment.save(force_insert=True)
             if rows and leaf_id is not None:
-                lifecycle.append_leaf(self._conversation_id, self._leaf_id, leaf_id)
+                lifecycle.append_leaf(self._holder, self._leaf_id, leaf_id)
             if end is not None:
                 leaf_id = self._write_end(end, self._answers.pop(end.run, None), leaf_id)
         self._leaf_id = leaf_id
@@ -135,7 +139,7 @@ class MessageRecorder:
         self, event: RunFinished, answer: AnswerReady | None, leaf_id: str | None
     ) -> str | None:
         """The answer and the run's end; the conversation's end after it."""
-        lifecycle.keep_run(self._run_id, self._owner)
+        lifecycle.keep_run(self._holder.run, self._holder.owner)
         answer_id = self._last_answer_id
         if answer is not None and answer.is_stored:
             answer_id = self._last_call_message.get(event.run)
@@ -145,7 +149,7 @@ class MessageRecorder:
             row.details = {"source": answer.source, "finish_reason": answer.finish_reason}
             row.parent_id = leaf_id
             insert_row(row)
-            lifecycle.append_leaf(self._conversation_id, leaf_id, row.pk)
+            lifecycle.append_leaf(self._holder, leaf_id, row.pk)
             leaf_id = answer_id = row.pk
         lifecycle.finish_run(event, answer_id)
         self._last_answer_id = answer_id

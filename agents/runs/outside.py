@@ -229,6 +229,7 @@ def build_request(plan: RunPlan, run: Run) -> RunRequest:
         message=plan.message,
         parent_run=run.parent_run_id,
         user=str(run.user_id),
+        resume=plan.resume,
     )
 
 

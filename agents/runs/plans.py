@@ -19,7 +19,7 @@ from agents.loop.hooks import Hook, Hooks
 from agents.loop.limits import RunLimits
 from agents.loop.messages import Image, JsonObject, JsonValue, Message, Role, ToolCall
 from agents.loop.messages import message_from_dict as read_message
-from agents.loop.request import AssistantConfig
+from agents.loop.request import AssistantConfig, Resume
 from agents.loop.results import NOT_FAILURES, Outcome
 from agents.mcp_client.config import ServerConfig
 from agents.models import (
@@ -35,6 +35,7 @@ from agents.models import (
     ToolSample,
 )
 from agents.models import Message as StoredMessage
+from agents.runs.resuming import last_call_row, read_resume
 from agents.runs.server_configs import server_config
 from agents.runs.statements import fetch_row, fetch_rows
 from agents.runs.trust import is_trusted_module
@@ -81,6 +82,8 @@ class RunPlan:
     message: Message | None = None
     leaf_id: str | None = None
     hook_fault: str = ""
+    resume: Resume | None = None
+    last_call_message: str = ""
 
 
 def load_plan(run_id: str) -> RunPlan:
@@ -89,13 +92,14 @@ def load_plan(run_id: str) -> RunPlan:
     run.conversation = fetch_row(Conversation, id=run.conversation_id)
     run.assistant = _fetch_assistant(run)
     path = _read_path(run)
-    messages = [_loop_message(row) for row in path]
-    is_new = bool(path) and path[-1].pk == run.message_id
+    place = next((at for at, row in enumerate(path) if row.pk == run.message_id), None)
+    own = [] if place is None else path[place + 1 :]
     return _plan(
         run,
-        history=tuple(messages[:-1] if is_new else messages),
-        message=messages[-1] if is_new else None,
+        history=tuple(_loop_message(row) for row in path[:place]),
+        message=None if place is None else _loop_message(path[place]),
         leaf_id=run.conversation.leaf_id,
+        own=own,
     )
 
 
@@ -162,7 +166,12 @@ def read_prompts(prompts: JsonValue) -> tuple[Message, ...]:
 
 
 def _plan(
-    run: Run, *, history: tuple[Message, ...], message: Message | None, leaf_id: str | None
+    run: Run,
+    *,
+    history: tuple[Message, ...],
+    message: Message | None,
+    leaf_id: str | None,
+    own: Sequence[StoredMessage] = (),
 ) -> RunPlan:
     assistant = run.assistant
     if assistant is None:
@@ -183,6 +192,8 @@ def _plan(
         message=message,
         leaf_id=leaf_id,
         hook_fault=fault,
+        resume=read_resume(run, own, _loop_message) if own else None,
+        last_call_message=last_call_row(own),
     )
 
 

@@ -15,6 +15,7 @@ from agents.loop.errors import ModelKeyRefused
 from agents.loop.open_calls import OpenCalls
 from agents.mcp_client.pool import ServerPool
 from agents.models import new_id
+from agents.runs import lifecycle
 from agents.runs.plans import ProviderFacts
 from agents.runs.sinks import Observer, close_observers, load_observers
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     import httpx2
 
     from agents.providers.openai_chat import OpenAIChat
+
+
+HOST = socket.gethostname()[:40].replace("/", "-")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,7 +38,7 @@ class RunResources:
     pool: ServerPool = field(default_factory=ServerPool)
     observers: list[Observer] = field(default_factory=load_observers)
     open_calls: OpenCalls = field(default_factory=OpenCalls)
-    owner: str = field(default_factory=lambda: f"{socket.gethostname()[:40]}-{new_id()[:12]}")
+    owner: str = field(default_factory=lambda: f"{HOST}/{os.getpid()}/{new_id()[:12]}")
     is_ending: bool = False
     _clients: dict[tuple[str, str, float], OpenAIChat] = field(default_factory=dict)
 
@@ -55,6 +59,21 @@ class RunResources:
         for client in self._clients.values():
             await client.close()
         self._clients.clear()
+
+
+def release_dead_owners() -> None:
+    """Let others go on with the runs of processes of this machine that are dead."""
+    lifecycle.release_dead_owners(HOST, _is_alive)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
 
 
 def _transport_for(provider: ProviderFacts) -> httpx2.AsyncBaseTransport | None:

@@ -16,7 +16,7 @@ from django.db import DatabaseError
 
 from agents.loop.interfaces import Approver
 from agents.runs import lifecycle
-from agents.runs.resources import RunResources
+from agents.runs.resources import RunResources, release_dead_owners
 from agents.runs.sinks import Observer
 from agents.runs.warming import warm_servers
 from agents.runs.worker import execute_run
@@ -74,16 +74,16 @@ class Supervisor:
         return task is not None and task.cancel()
 
     async def drain(self) -> None:
-        """Take no more runs, let the running ones end, stop those that do not, end all children."""
+        """Take no more runs, let the turns that run end, give the runs back, end all children."""
         self._is_draining = True
         own = [task for task in (self._scan_task, self._warm_task) if task is not None]
         for task in own:
             task.cancel()
         await asyncio.gather(*own, return_exceptions=True)
+        self._resources.is_ending = True
         running = list(self._runs.values())
         if running:
             _, late = await asyncio.wait(running, timeout=DRAIN_SECONDS)
-            self._resources.is_ending = True
             for task in late:
                 task.cancel()
             if late:
@@ -93,6 +93,7 @@ class Supervisor:
         await self._resources.close()
 
     async def _scan(self) -> None:
+        await self._free_runs_of_the_dead()
         while True:
             self._wake.clear()
             try:
@@ -105,6 +106,12 @@ class Supervisor:
             except TimeoutError:
                 continue
 
+    async def _free_runs_of_the_dead(self) -> None:
+        try:
+            await sync_to_async(release_dead_owners)()
+        except Exception:  # their leases run out anyway
+            logger.exception("runs of dead processes could not be looked for")
+
     async def _warm(self) -> None:
         try:
             await warm_servers(self._resources)
@@ -112,14 +119,31 @@ class Supervisor:
             logger.exception("servers could not be opened ahead")
 
     async def _take_runs(self) -> None:
-        for conversation_id in await sync_to_async(lifecycle.interrupt_lost_runs)():
+        await self._stop_wanted()
+        resumable, ended = await sync_to_async(lifecycle.settle_lost_runs)()
+        for conversation_id in ended:
             self._tell_lost(conversation_id)
-        room = RUNS_AT_ONCE - len(self._runs)
-        for run_id in await sync_to_async(lifecycle.claimable_runs)(max(room, 0)):
+        room = max(RUNS_AT_ONCE - len(self._runs), 0)
+        for run_id in resumable[:room]:
+            take_over = sync_to_async(lifecycle.take_over_run)
+            if run_id not in self._runs and await take_over(run_id, self._resources.owner):
+                self._begin(run_id)
+        room = max(RUNS_AT_ONCE - len(self._runs), 0)
+        for run_id in await sync_to_async(lifecycle.claimable_runs)(room):
             if run_id not in self._refused and await self._claim(run_id):
-                task = asyncio.create_task(self._execute(run_id))
-                task.add_done_callback(partial(self._on_end, run_id))
-                self._runs[run_id] = task
+                self._begin(run_id)
+
+    async def _stop_wanted(self) -> None:
+        """Stop the runs that somebody wants to end, from whichever process."""
+        if not self._runs:
+            return
+        for run_id in await sync_to_async(lifecycle.stop_requests)(list(self._runs)):
+            self.stop_run(run_id)
+
+    def _begin(self, run_id: str) -> None:
+        task = asyncio.create_task(self._execute(run_id))
+        task.add_done_callback(partial(self._on_end, run_id))
+        self._runs[run_id] = task
 
     async def _claim(self, run_id: str) -> bool:
         """Whether the run is ours now. One that cannot be claimed must not hold up the others."""

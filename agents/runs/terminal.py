@@ -28,7 +28,7 @@ from agents.models import Conversation
 from agents.runs import lifecycle
 from agents.runs.approvers import terminal_approver
 from agents.runs.event_lines import event_line
-from agents.runs.resources import RunResources
+from agents.runs.resources import RunResources, release_dead_owners
 from agents.runs.sinks import RunEvents
 from agents.runs.worker import execute_run, finish_first
 
@@ -154,7 +154,7 @@ async def _run_message(
     submit = sync_to_async(lifecycle.submit_message)
     run = await finish_first(submit(conversation, message, resources.owner))
     try:
-        await _claim(run.pk, conversation.pk, resources.owner)
+        await _claim(run.pk, conversation.pk, resources)
     except asyncio.CancelledError:
         await sync_to_async(lifecycle.cancel_queued_run)(run.pk)
         raise
@@ -166,17 +166,36 @@ async def _run_message(
     return outcome
 
 
-async def _claim(run_id: str, conversation_id: str, owner: str) -> None:
-    """Take the run as soon as its conversation is free; says so where that takes long."""
-    tries = 0
+async def _claim(run_id: str, conversation_id: str, resources: RunResources) -> None:
+    """Take the run as soon as its conversation is free; says so where that takes long.
+
+    What another process left unfinished in the conversation is finished first.
+    """
+    tries, owner = 0, resources.owner
+    await sync_to_async(release_dead_owners)()
     while not await finish_first(sync_to_async(lifecycle.claim_run)(run_id, owner)):
         if tries == TRIES_BEFORE_WORD:
             sys.stderr.write("Waiting: another run of this conversation is not finished.\n")
         if tries % TRIES_BETWEEN_RENEWALS == 0:
             await sync_to_async(lifecycle.renew_lease)(run_id, owner)
-        await sync_to_async(lifecycle.interrupt_lost_runs)(conversation_id)
+        left = await finish_first(sync_to_async(_take_left)(conversation_id, run_id, owner))
+        if left is not None:
+            await execute_run(left, resources=resources, approver=terminal_approver())
+            continue
         await asyncio.sleep(CLAIM_PAUSE_SECONDS)
         tries += 1
+
+
+def _take_left(conversation_id: str, own_run: str, owner: str) -> str | None:
+    """The id of a run of a dead process that is ours now, ``None`` where there is none."""
+    resumable, _ = lifecycle.settle_lost_runs(conversation_id)
+    for run_id in resumable:
+        if lifecycle.take_over_run(run_id, owner):
+            return run_id
+    for run_id in lifecycle.claimable_runs(10, conversation_id):
+        if run_id != own_run and lifecycle.claim_run(run_id, owner):
+            return run_id
+    return None
 
 
 async def _ignore(event: Event) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 
-from agents.loop.events import RunFinished
+from agents.loop.endings import HandedBack
+from agents.loop.events import Event, RunFinished
 from agents.loop.interfaces import Approver, SystemClock
 from agents.loop.request import RunOutcome
 from agents.loop.run import run_loop
@@ -29,6 +31,11 @@ RENEW_SECONDS = 10.0
 Result = TypeVar("Result")
 
 LOST_TEXT = "This run was taken from its process, which had been silent for too long."
+
+_LOST = RunOutcome(
+    status="interrupted", stop_reason="worker_lost", level=3, answer="", error=LOST_TEXT
+)
+"""What a worker knows of a run with which another one goes on."""
 
 logger = logging.getLogger(__name__)
 
@@ -60,19 +67,29 @@ async def execute_run(
 ) -> RunOutcome:
     """Bring a claimed run to its end; its outcome.
 
-    Raises ``CancelledError`` when the task is cancelled: the run is stored as cancelled then.
+    Raises ``CancelledError`` when the task is cancelled: the run is stored as cancelled then. Where
+    the process ends it is given back instead, and its outcome is what it has so far: running.
     """
     plan = await finish_first(sync_to_async(_open_plan)(run_id))
-    recorder = MessageRecorder(run_id, resources.owner, plan.run.conversation_id, plan.leaf_id)
+    holder = lifecycle.Holder(
+        conversation=plan.run.conversation_id, run=run_id, owner=resources.owner
+    )
+    recorder = MessageRecorder(holder, plan.leaf_id, plan.last_call_message)
     events = RunEvents(recorder.handle, [*resources.observers, *observers])
     outside = RunOutside(plan, resources=resources, approver=approver, emit=events)
     lease = asyncio.create_task(_hold_lease(run_id, resources.owner, asyncio.current_task()))
     try:
         return await run_loop(build_request(plan, plan.run), outside=outside, emit=events)
+    except HandedBack:
+        return await _give_back(run_id, resources.owner)
+    except asyncio.CancelledError:
+        if resources.is_ending:
+            await finish_first(_give_back(run_id, resources.owner))
+        raise
     except lifecycle.RunLost:
         _forget_cancel(lease)
         logger.warning("Run %s was taken from this process: it was silent for too long", run_id)
-        return await _end_broken(run_id, LOST_TEXT, events)
+        return await _leave(run_id, observers)
     except Exception as error:  # a bug or a failing database: the run must still end
         logger.exception("Run %s broke", run_id)
         what = f"An unexpected error ended this run: {type(error).__name__}. See the log."
@@ -80,6 +97,11 @@ async def execute_run(
     finally:
         lease.cancel()
         await asyncio.gather(lease, return_exceptions=True)
+
+
+async def _give_back(run_id: str, owner: str) -> RunOutcome:
+    await sync_to_async(lifecycle.release_run)(run_id, owner)
+    return RunOutcome(status="running", stop_reason="", level=None, answer="")
 
 
 def _forget_cancel(lease: asyncio.Task[None]) -> None:
@@ -106,28 +128,34 @@ async def _hold_lease(run_id: str, owner: str, work: asyncio.Task[Any] | None) -
 
 
 async def _end_broken(run_id: str, what: str, events: RunEvents) -> RunOutcome:
-    """End a run that broke inside, or was lost, visibly: status interrupted, level 3."""
+    """End a run that broke inside visibly: status interrupted, level 3."""
     text = await sync_to_async(lifecycle.interrupt_run)(run_id, what)
-    outcome = RunOutcome(
-        status="interrupted",
-        stop_reason="worker_lost",
-        level=3,
-        answer=text or "",
-        error=what,
-    )
-    await events.tell_observers(
-        RunFinished(
-            run=run_id,
-            at_ns=SystemClock().now_ns(),
-            status=outcome.status,
-            stop_reason=outcome.stop_reason,
-            level=outcome.level,
-            answer=outcome.answer,
-            turns=0,
-            tool_calls=0,
-            input_tokens=0,
-            output_tokens=0,
-            error=what,
-        )
-    )
+    outcome = replace(_LOST, answer=text or "", error=what)
+    await events.tell_observers(_finished(run_id, outcome))
     return outcome
+
+
+async def _leave(run_id: str, observers: Sequence[Observer]) -> RunOutcome:
+    """Tell those who watch here that another process has the run now; its trace goes on there."""
+    await RunEvents(_store_nothing, observers).tell_observers(_finished(run_id, _LOST))
+    return _LOST
+
+
+async def _store_nothing(event: Event) -> None:
+    """The run is stored by the process that has it."""
+
+
+def _finished(run_id: str, outcome: RunOutcome) -> RunFinished:
+    return RunFinished(
+        run=run_id,
+        at_ns=SystemClock().now_ns(),
+        status=outcome.status,
+        stop_reason=outcome.stop_reason,
+        level=outcome.level,
+        answer=outcome.answer,
+        turns=0,
+        tool_calls=0,
+        input_tokens=0,
+        output_tokens=0,
+        error=outcome.error,
+    )

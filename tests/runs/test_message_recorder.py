@@ -6,6 +6,7 @@ import asyncio
 import threading
 
 from agents.loop.messages import ToolCall
+from agents.runs.lifecycle import Holder
 from agents.runs.message_recorder import MessageRecorder, Rows
 from tests.traces.events import Teller
 
@@ -14,7 +15,7 @@ class SlowRecorder(MessageRecorder):
     """Writes nowhere, each time only when it is let go on."""
 
     def __init__(self) -> None:
-        super().__init__("r1", "worker", "c1", None)
+        super().__init__(Holder(conversation="c1", run="r1", owner="worker"), None)
         self.written: list[str] = []
         self.begun = threading.Semaphore(0)
         self.gates = [threading.Event(), threading.Event()]
