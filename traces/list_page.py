@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from traces.access import readable_traces
-from traces.inspection.formats import count, duration
+from traces.inspection.formats import count, seconds
 from traces.inspection.marks import run_state
 from traces.inspection_rows import load_spans
 from traces.listing import FacetView, ListRowView, axis_seconds, facet_views, row_view
@@ -115,7 +115,7 @@ def list_page(user: Reader, query: Mapping[str, str]) -> ListPageView:
         total=ngettext("%(n)s run", "%(n)s runs", total) % {"n": count(total)},
         rows=rows,
         axis=axis,
-        axis_text=_("Duration, to %(time)s") % {"time": duration(axis * 1000 * NS_PER_MS)},
+        axis_text=_("Duration, to %(time)s") % {"time": seconds(axis)},
         newest=cursor_of(page.rows[0]) if page.rows else "",
         foot=_("%(shown)s of %(total)s, newest first.")
         % {"shown": count(len(page.rows)), "total": count(total)},
@@ -133,8 +133,8 @@ def fresh_rows(user: Reader, query: Mapping[str, str]) -> tuple[tuple[ListRowVie
     readable = readable_traces(user)
     traces = list(readable.filter(pk__in=ids).order_by("-start_ns"))
     axis = query.get("axis", "")
-    seconds = int(axis) if axis.isascii() and axis.isdigit() and len(axis) < 8 else 0
-    rows, _axis = _rows(user, traces, axis=seconds)
+    known_axis = int(axis) if axis.isascii() and axis.isdigit() and len(axis) < 8 else 0
+    rows, _axis = _rows(user, traces, axis=known_axis)
     newest = query.get("newest", "")
     found = filter_traces(readable, read_filters(query))
     newer = count_newer(found, newest) if newest else len(found.values_list("pk")[:1])
@@ -159,13 +159,13 @@ def _rows(
 ) -> tuple[tuple[ListRowView, ...], int]:
     now_ns = time.time_ns()
     lengths = [(trace.end_ns or now_ns) - trace.start_ns for trace in traces]
-    seconds = axis or axis_seconds(max(lengths, default=0) / NS_PER_MS)
+    shared = axis or axis_seconds(max(lengths, default=0) / NS_PER_MS)
     names = _names(user, traces)
     rows = tuple(
-        row_view(trace, _summary(trace, now_ns), now_ns=now_ns, axis=seconds, users=names)
+        row_view(trace, _summary(trace, now_ns), now_ns=now_ns, axis=shared, users=names)
         for trace in traces
     )
-    return rows, seconds
+    return rows, shared
 
 
 def _summary(trace: Trace, now_ns: int) -> RunSummary | None:
@@ -186,7 +186,7 @@ def _names(user: Reader, traces: Sequence[Trace]) -> dict[str, str]:
 
 
 def _quick_views(filters: ListFilters) -> tuple[ChoiceView, ...]:
-    slow = _("%(time)s and longer") % {"time": duration(SLOW_MS * NS_PER_MS)}
+    slow = _("%(time)s and longer") % {"time": seconds(SLOW_MS / 1000)}
     words = (
         ("", _("All"), ""),
         ("fell_back", _("Fell back"), _("not answered by the model itself")),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from traces.inspection.intervals import (
     APPROVAL,
     BACK_OFF,
+    CATALOG,
     HOOKS,
     MODEL,
     TOOLS,
@@ -34,7 +35,8 @@ MAX_SEGMENTS = 150
 
 NS_PER_MS = 1_000_000
 
-_TALLIED = frozenset({"model", "tool_call", "retry", "fallback", "hook", "turn"})
+_TALLIED = frozenset({"model", "tool_call", "retry", "fallback", "hook", "turn", "policy"})
+_SORTS = {"model": MODEL, "tool_call": TOOLS, "hook": HOOKS, "policy": CATALOG}
 
 Segment = list[int | str]
 """``[kind, start, width, height, lane, lanes, is_bad]`` of one bar: kind is M, C, F, W (waiting), R
@@ -174,7 +176,7 @@ def _rail(steps: Sequence[_Step], start_ns: int, end_ns: int) -> dict[str, objec
         widest = sorted(range(len(segments)), key=lambda i: -int(segments[i][2]))[:MAX_SEGMENTS]
         segments = [segments[i] for i in sorted(widest)]
     times = share_out([piece for step in steps for piece in _pieces(step, end_ns)])
-    waited = times.get(APPROVAL, 0) + times.get(BACK_OFF, 0)
+    waited = sum(times.get(sort, 0) for sort in (APPROVAL, BACK_OFF, CATALOG))
     return {
         "segments": segments,
         "model_ms": times.get(MODEL, 0) // NS_PER_MS,
@@ -186,7 +188,7 @@ def _rail(steps: Sequence[_Step], start_ns: int, end_ns: int) -> dict[str, objec
 def _pieces(step: _Step, end_ns: int) -> Iterator[Piece]:
     """The pieces of time of one step, as the trace's own page counts them."""
     end = end_ns if step.end is None else step.end
-    sort = {"model": MODEL, "tool_call": TOOLS, "hook": HOOKS}.get(step.kind)
+    sort = _SORTS.get(step.kind)
     if sort is None:
         return
     if step.wait is None:
@@ -227,6 +229,8 @@ def _segments(steps: Sequence[_Step], start_ns: int, end_ns: int) -> Iterator[Se
                 yield place(kind, step, step.start, end, is_bad=step.is_bad)
                 if step.wait is not None:
                     yield place("W", step, step.wait[0], min(step.wait[1] or end_ns, end_ns))
+            case "policy":
+                yield place("W", step, step.start, end)
             case "retry":
                 yield place("R", step, step.start, end)
             case "fallback":

@@ -9,7 +9,7 @@ from traces import views
 urlpatterns = [
     path("traces/", views.trace_list, name="traces"),
     path("traces/rows/", views.trace_rows, name="trace_rows"),
-    path("traces/run/<str:run_id>/", views.run_trace, name="run_trace"),
+    path("traces/run/<str:run_id>/", views.trace_of_run, name="trace_of_run"),
     path("traces/<str:trace_id>/", views.trace, name="trace"),
     path("traces/<str:trace_id>/panels/", views.panels, name="trace_panels"),
     path("traces/<str:trace_id>/spans/<str:span_id>/", views.span, name="trace_span"),

@@ -106,7 +106,7 @@ def panels(request: HttpRequest, trace_id: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def run_trace(request: HttpRequest, run_id: str) -> HttpResponse:
+def trace_of_run(request: HttpRequest, run_id: str) -> HttpResponse:
     """Lead from a run, or from one of its calls (``call`` is the call's key), into its trace."""
     spans = Span.objects.filter(run=run_id, trace__in=readable_traces(request.user))
     agent = spans.filter(kind=SpanKind.AGENT).first()

@@ -18,7 +18,6 @@ from django.utils.translation import gettext_lazy
 
 from agents.admin.assistant_form import AssistantForm
 from agents.admin.boxes import servers_view
-from agents.admin.checks import server_line
 from agents.admin.choices import AssistantChoices
 from agents.admin.common import AppAdmin
 from agents.admin.folds import folds
@@ -135,16 +134,16 @@ class AssistantAdmin(AppAdmin):
         return render(request, "admin/agents/assistant/_preview.html", self._panel(form))
 
     def ask_servers(self, request: HttpRequest) -> HttpResponse:
-        """Ask the servers of the form (or the one named ``only``) again; panel and boxes anew."""
+        """Ask the servers of the form (or the one named ``only``) again; the page fetches boxes and
+        panel then.
+        """
         form = self._posted_form(request)
         if not isinstance(form, AssistantForm):
             return form
         only = request.GET.get("only", "")
         wanted = [link.key for link in form.choices.links if only in ("", str(link.key))]
-        checks = refresh_servers(list(Server.objects.filter(pk__in=wanted)))
-        told = [server_line(check) for check in checks if check.error]
-        context = self._panel(form, notes=told) | {"view": servers_view(form.choices), "oob": True}
-        return render(request, "admin/agents/assistant/_asked.html", context)
+        refresh_servers(list(Server.objects.filter(pk__in=wanted)))
+        return HttpResponse(status=204)
 
     def show_servers(self, request: HttpRequest) -> HttpResponse:
         """The boxes and the panel for what is in the form now, with the server to add."""
@@ -169,8 +168,8 @@ class AssistantAdmin(AppAdmin):
         form.is_valid()
         return form  # type: ignore[no-any-return]
 
-    def _panel(self, form: AssistantForm, notes: list[str] | None = None) -> dict[str, object]:
-        told = list(notes or [])
+    def _panel(self, form: AssistantForm) -> dict[str, object]:
+        told: list[str] = []
         faulty = [str(form.fields[name].label) for name in form.errors if name in form.fields]
         if faulty:
             text = _("Not usable yet, so the saved value stands here: %(fields)s.")

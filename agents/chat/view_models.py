@@ -98,6 +98,11 @@ class CardView:
     rule: str
     progress: ProgressView | None
 
+    @property
+    def run(self) -> str:
+        """The run that the call belongs to."""
+        return self.key.partition(":")[0]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextBlock:

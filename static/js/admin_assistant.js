@@ -80,6 +80,22 @@ function addPrompt(button) {
   row.querySelector("textarea").focus();
 }
 
+// The answer may take seconds: what is in the form when it comes counts, not what was sent.
+async function ask(button) {
+  button.disabled = true;
+  try {
+    await fetch(button.dataset.ask, { method: "POST", body: new FormData(form) });
+  } finally {
+    button.disabled = false;
+    anew();
+  }
+}
+
+// Boxes and panel, made from what is in the form now.
+function anew() {
+  document.getElementById("anew").dispatchEvent(new Event("anew"));
+}
+
 function find(text) {
   const wanted = text.trim().toLowerCase();
   for (const box of boxes()) {
@@ -110,6 +126,9 @@ function onClick(event) {
   const tick = event.target.closest("[data-tick]");
   if (tick) tickShown(tick.dataset.tick);
   if (event.target.closest("[data-add-rule]")) addRule();
+  if (event.target.closest("[data-anew]")) anew();
+  const asked = event.target.closest("[data-ask]");
+  if (asked) ask(asked);
   const add = event.target.closest("[data-add-prompt]");
   if (add) addPrompt(add);
 }

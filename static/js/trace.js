@@ -221,4 +221,4 @@ if (body.hasAttribute("data-running")) {
   });
 }
 tick();
-if (first.searchParams.has("span")) tree.row(tree.chosen)?.scrollIntoView({ block: "center" });
+if (first.searchParams.has("span")) tree.row(tree.chosen)?.scrollIntoView({ block: "nearest" });

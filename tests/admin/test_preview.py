@@ -169,7 +169,8 @@ def test_asking_again_fetches_the_tools(operator: Client, runner_with_two: Runne
     row = Assistant.objects.get(assistant_id="helper")
     page = operator.get(f"/admin/agents/assistant/{row.pk}/change/")
     fields = read_form(page, "assistant_form")
-    response = operator.post(f"/admin/agents/assistant/ask/?id={row.pk}", fields)
+    assert operator.post(f"/admin/agents/assistant/ask/?id={row.pk}", fields).status_code == 204
+    response = operator.post(f"/admin/agents/assistant/box/?id={row.pk}", fields)
     html = response.content.decode()
     assert len(offered_in(html)) == 6
     assert 'id="servers" hx-swap-oob="true"' in html

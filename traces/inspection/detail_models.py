@@ -13,8 +13,8 @@ from traces.inspection.view_models import KindView, LinkView, StateView
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TabView:
-    """A tab. ``key`` is ``summary``, ``messages``, ``call`` or ``policy``; ``badge`` a short number
-    beside the label ("+2"), or empty."""
+    """A tab. ``key`` is ``summary``, ``messages``, ``call``, ``schema`` or ``policy``; ``badge`` a
+    short number beside the label ("+2"), or empty."""
 
     key: str
     label: str
@@ -178,6 +178,49 @@ class CallView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PieceView:
+    """A piece of JSON text. ``css`` is ``j-k`` (key), ``j-s`` (text), ``j-n`` (number) or empty;
+    ``mark`` is ``bad`` (wavy underline), ``rule`` (the marker) or empty."""
+
+    text: str
+    css: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultView:
+    """One way in which arguments broke the schema: ``pointer`` (or what it is, in words, where
+    ``is_pointer`` is false) and what is wrong with it; ``after`` is the mark behind it."""
+
+    pointer: str
+    text: str
+    is_pointer: bool
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaView:
+    """The arguments that a model sent beside the schema that it was given, with marks in both.
+
+    Either ``faults`` are there, or ``sentence`` says that the arguments fit, or why that cannot be
+    told. ``after`` says what became of a fault, ``retry`` is the mark of a retry that mended it.
+    ``told`` is the error as the model got it. ``schema`` is empty where it is not known, then
+    ``missing`` says why. ``more`` says what of the texts is not shown.
+    """
+
+    arguments: tuple[PieceView, ...]
+    schema: tuple[PieceView, ...]
+    faults: tuple[FaultView, ...]
+    sentence: str
+    after: str
+    retry: KindView | None
+    told: str
+    fits: bool
+    missing: str
+    more: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPolicyView:
     """One tool of the catalog. ``found``, ``listed``, ``offered`` are ``yes``, ``stopped`` (here
     is where it ended) or ``no`` (not reached); ``called`` counts calls. ``rule`` is the stored
@@ -260,4 +303,5 @@ class DetailView:
     summary: SummaryView
     messages: MessagesView | None
     call: CallView | None
+    schema: SchemaView | None
     policy: PolicyView | None

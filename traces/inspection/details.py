@@ -25,6 +25,7 @@ from traces.inspection.row_texts import (
     row_title,
     turn_title,
 )
+from traces.inspection.schema_tab import schema_hashes, schema_view
 from traces.inspection.summaries import summary_view
 from traces.records import SpanRecord
 
@@ -38,12 +39,16 @@ def detail_view(reading: Reading, span_id: str) -> DetailView | None:
         return None
     messages = messages_view(reading, span) if span.kind == "model" else None
     call = call_view(reading, span) if span.kind == "tool_call" else None
+    schema = schema_view(reading, span) if span.kind == "tool_call" else None
     policy = policy_view(reading, span.run)
     tabs = [TabView(key="summary", label=_("Summary"))]
     if messages is not None:
         tabs.append(TabView(key="messages", label=_("Messages"), badge=_badge(messages)))
     if call is not None:
         tabs.append(TabView(key="call", label=_("Input and output")))
+    if schema is not None:
+        badge = str(len(schema.faults)) if schema.faults else ""
+        tabs.append(TabView(key="schema", label=_("Schema"), badge=badge))
     if policy is not None:
         badge = offered_count(reading, span.run)
         tabs.append(TabView(key="policy", label=_("Tools and policy"), badge=badge))
@@ -59,6 +64,7 @@ def detail_view(reading: Reading, span_id: str) -> DetailView | None:
         summary=summary_view(reading, span),
         messages=messages,
         call=call,
+        schema=schema,
         policy=policy,
     )
 
@@ -75,6 +81,7 @@ def _hashes(reading: Reading, span: SpanRecord) -> Iterator[str]:
     yield from policy_hashes(reading, span.run)
     if span.kind == "tool_call":
         yield from call_hashes(span)
+        yield from schema_hashes(reading, span)
     if span.kind == "model":
         yield from message_hashes(reading, span)
         for call in calls_of_request(reading, span):

@@ -32,6 +32,18 @@ def instant(at_ns: int) -> SafeString:
 
 
 @register.filter
+def ticks(text: str) -> SafeString:
+    """A sentence in which what stands between back quotes is code; everything is escaped."""
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:
+        # A quote without its fellow belongs to the text.
+        pieces[-2:] = ["`".join(pieces[-2:])]
+    shown = (f"<code>{escape(p)}</code>" if i % 2 else escape(p) for i, p in enumerate(pieces))
+    # Every part was escaped above.
+    return mark_safe("".join(shown))
+
+
+@register.filter
 def json_marks(text: str) -> SafeString:
     """JSON text with its keys, texts and numbers marked; everything is escaped."""
     parts, last = [], 0
