@@ -18,7 +18,7 @@ from django.db import InterfaceError, OperationalError
 
 from agents.loop.events import Event, ModelDeltaReceived
 from traces.live import tell_changed
-from traces.records import Change, RunLost, SpanRecord, TraceRecord
+from traces.records import Change, RunLost, RunTakenOver, SpanRecord, TraceRecord
 from traces.search import index_ended_traces
 from traces.span_builder import SpanBuilder
 from traces.storage import TraceStorage
@@ -62,6 +62,7 @@ class _Writer:
         self._spans: dict[str, SpanRecord] = {}
         self._traces: dict[str, TraceRecord] = {}
         self._lost_runs: list[RunLost] = []
+        self._taken_over: list[RunTakenOver] = []
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
         self._index_timer: asyncio.TimerHandle | None = None
@@ -102,9 +103,11 @@ class _Writer:
                 self._traces[change.id] = change
             case RunLost():
                 self._lost_runs.append(change)
+            case RunTakenOver():
+                self._taken_over.append(change)
 
     def _has_pending(self) -> bool:
-        return bool(self._spans or self._traces or self._lost_runs)
+        return bool(self._spans or self._traces or self._lost_runs or self._taken_over)
 
     def _start(self) -> None:
         """Begin to store unless that is going on; the task is held until it is done."""
@@ -116,10 +119,11 @@ class _Writer:
 
     async def _store(self) -> None:
         spans, traces, lost_runs = self._spans, self._traces, self._lost_runs
+        taken_over, self._taken_over = self._taken_over, []
         self._spans, self._traces, self._lost_runs = {}, {}, []
         try:
             write = sync_to_async(self._storage.write)
-            await write(list(spans.values()), list(traces.values()), lost_runs)
+            await write(list(spans.values()), list(traces.values()), lost_runs, taken_over)
             self._is_refused = False
             tell_changed({*traces, *(span.trace for span in spans.values())})
             if lost_runs or any(trace.end_ns for trace in traces.values()):

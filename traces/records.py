@@ -84,5 +84,13 @@ class RunLost:
     level: int | None
 
 
-Change = SpanRecord | TraceRecord | RunLost
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTakenOver:
+    """Another process goes on with a run: what is still open of it was left by a dead one."""
+
+    run: str
+    at_ns: int
+
+
+Change = SpanRecord | TraceRecord | RunLost | RunTakenOver
 """What a sink has to store: the newest state of a span or trace."""

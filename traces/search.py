@@ -17,6 +17,7 @@ from django.db.models import Q, QuerySet
 from traces.full_text import Mentions, add_to_index, is_frequent, matching_documents
 from traces.models import Document, Mention, Span, Trace
 from traces.storage import load_payloads
+from traces.summaries import store_missing_summaries
 
 MAX_CHARS = 20_000
 """Characters of a payload that can be found."""
@@ -82,6 +83,7 @@ def index_ended_traces() -> int:
         ):
             spans[trace_id].append(attributes)
         _index(spans)
+        store_missing_summaries(ids)
         Trace.objects.filter(pk__in=ids).update(is_indexed=True)
     return len(ids)
 

@@ -36,6 +36,13 @@ def run_start(event: events.RunStarted) -> Attributes:
     }
 
 
+def takeover(event: events.RunResumed | None) -> Attributes:
+    """Of the agent span of a run that another process had begun."""
+    if event is None:
+        return {}
+    return {"toolloop.takeover": event.takeover, "toolloop.resumed_at": str(event.turn)}
+
+
 def run_end(event: events.RunFinished) -> Attributes:
     """Of the agent span when it closes."""
     attributes: Attributes = {

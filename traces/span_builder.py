@@ -22,9 +22,12 @@ from collections.abc import Callable
 
 from agents.loop import events
 from traces import span_attributes as attributes_of
-from traces.records import Change, SpanRecord, TraceRecord
+from traces.records import Change, RunTakenOver, SpanRecord, TraceRecord
 from traces.tallies import Tally
 from traces.trace_states import ended_trace, lost_run, started_trace
+
+MAX_SPANS = 1_000_000
+"""Spans of a run before it is taken over, at most: those of the next process come behind them."""
 
 MAX_RUNS = 2000
 """Runs kept in memory. One that never finishes is forgotten when this many newer ones have begun.
@@ -62,6 +65,7 @@ class RunSpans:
         self.waiting_since: dict[str, int] = {}
         self.history_notes: list[str] = []
         self.prepared_since = agent.start_ns
+        self.is_resumed = "toolloop.takeover" in agent.attributes
 
     def stage(self, turn: events.Turn, attempt: int = 1) -> SpanRecord:
         """The span under which work of a turn and attempt belongs."""
@@ -92,6 +96,7 @@ class SpanBuilder:
     def __init__(self, new_span_id: Callable[[], str]) -> None:
         self._new_span_id = new_span_id
         self._runs: OrderedDict[str, RunSpans] = OrderedDict()
+        self._resumed: dict[str, events.RunResumed] = {}
 
     def has_runs(self) -> bool:
         """Whether any run is going on."""
@@ -101,6 +106,9 @@ class SpanBuilder:
         """What changes by an event: the newest state of each span and trace that it touches."""
         if isinstance(event, events.RunStarted):
             return self._start_run(event)
+        if isinstance(event, events.RunResumed):
+            self._resumed[event.run] = event
+            return [RunTakenOver(run=event.run, at_ns=event.at_ns)]
         run = self._runs.get(event.run)
         if run is None:
             return [lost_run(event)] if isinstance(event, events.RunFinished) else []
@@ -179,15 +187,17 @@ class SpanBuilder:
 
     def _start_run(self, event: events.RunStarted) -> list[Change]:
         parent = self._runs.get(event.parent_run or "")
-        positions = parent.positions if parent else [0]
+        resumed = self._resumed.pop(event.run, None)
+        # What another process told of this run comes first.
+        positions = parent.positions if parent else [MAX_SPANS * resumed.takeover if resumed else 0]
         positions[0] += 1
         agent = SpanRecord(
             id=self._new_span_id(), trace=event.trace, parent=parent.agent.id if parent else "",
             run=event.run, position=positions[0], kind="agent",
             name=(event.assistant_name or event.assistant)[:300], start_ns=event.at_ns,
-            attributes=attributes_of.run_start(event),
+            attributes=attributes_of.run_start(event) | attributes_of.takeover(resumed),
         )  # fmt: skip
-        trace = None if event.parent_run else started_trace(event)
+        trace = None if event.parent_run else started_trace(event, resumed)
         tally = parent.tally if parent else Tally()
         self._runs[event.run] = RunSpans(agent, trace, positions, tally)
         while len(self._runs) > MAX_RUNS:
@@ -205,7 +215,8 @@ class SpanBuilder:
         changes.append(_close(run.agent, event.at_ns, status, attributes))
         if run.trace:
             run.tally.note(changes)
-            changes.append(ended_trace(run.trace, event, run.tally))
+            tally = None if run.is_resumed else run.tally
+            changes.append(ended_trace(run.trace, event, tally))
         return changes
 
     def _handle_turn(

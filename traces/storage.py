@@ -24,7 +24,7 @@ from django.utils.module_loading import import_string
 from traces.attributes import PAYLOADS
 from traces.inspection_rows import load_spans
 from traces.models import Blob, Span, SpanStatus, Trace
-from traces.records import Payload, RunLost, SpanRecord, TraceRecord
+from traces.records import Payload, RunLost, RunTakenOver, SpanRecord, TraceRecord
 from traces.redaction import Redactor, registered_secrets
 from traces.tallies import tally_of
 
@@ -66,6 +66,7 @@ class TraceStorage:
         spans: Sequence[SpanRecord],
         traces: Sequence[TraceRecord],
         lost_runs: Sequence[RunLost],
+        taken_over: Sequence[RunTakenOver] = (),
     ) -> None:
         """Store the newest states, all or none of them. Raises what the database raises."""
         self._refresh_secrets()
@@ -73,11 +74,13 @@ class TraceStorage:
         span_rows = [self._span_row(span, new_blobs) for span in spans]
         trace_rows = [self._trace_row(trace) for trace in traces]
         with transaction.atomic():
+            for run in taken_over:
+                _close_left_spans(run)
             _upsert(Blob, _BLOB_COLUMNS, (), new_blobs.values())
             _upsert(Trace, TraceRecord.__slots__, _TRACE_UPDATES, trace_rows)
             _upsert(Span, _SPAN_COLUMNS, _SPAN_UPDATES, span_rows)
-            for run in lost_runs:
-                _mark_lost(run)
+            for lost in lost_runs:
+                _mark_lost(lost)
         self._known_blobs.update(dict.fromkeys(new_blobs))
         while len(self._known_blobs) > MAX_KNOWN_BLOBS:
             del self._known_blobs[next(iter(self._known_blobs))]
@@ -231,6 +234,12 @@ def _finite(value: object) -> object:
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     return value
+
+
+def _close_left_spans(run: RunTakenOver) -> None:
+    """Close what a dead process left open of a run; its trace goes on."""
+    left = Span.objects.filter(run=run.run, end_ns__isnull=True)
+    left.update(status=SpanStatus.LOST, end_ns=run.at_ns)
 
 
 def _mark_lost(run: RunLost) -> None:

@@ -5,6 +5,8 @@ Place in the house: ``traces``, pure; called by ``span_builder``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agents.loop import events
 from traces.records import RunLost, TraceRecord
 from traces.tallies import Tally
@@ -13,8 +15,8 @@ MESSAGE_START = 200
 """Characters kept of the user's message."""
 
 
-def started_trace(event: events.RunStarted) -> TraceRecord:
-    """The trace of a root run that began."""
+def started_trace(event: events.RunStarted, resumed: events.RunResumed | None) -> TraceRecord:
+    """The trace of a root run that began, here or in another process."""
     return TraceRecord(
         id=event.trace,
         run=event.run,
@@ -23,24 +25,35 @@ def started_trace(event: events.RunStarted) -> TraceRecord:
         assistant_name=event.assistant_name,
         user=event.user,
         message=event.message[:MESSAGE_START],
-        start_ns=event.at_ns,
+        start_ns=resumed.started_ns if resumed else event.at_ns,
     )
 
 
-def ended_trace(trace: TraceRecord, event: events.RunFinished, tally: Tally) -> TraceRecord:
-    """The trace with how its root run ended and what was counted."""
+def ended_trace(trace: TraceRecord, event: events.RunFinished, tally: Tally | None) -> TraceRecord:
+    """The trace with how its root run ended and what was counted.
+
+    Without a ``tally`` it is counted later (``traces.summaries``): another process had begun it.
+    """
     end_ns = max(event.at_ns, trace.start_ns)
-    summary = tally.sum_up(trace.start_ns, end_ns)
-    return TraceRecord(
+    ended = TraceRecord(
         id=trace.id, run=trace.run, conversation=trace.conversation, assistant=trace.assistant,
         assistant_name=trace.assistant_name, user=trace.user, message=trace.message,
         start_ns=trace.start_ns, status=event.status, stop_reason=event.stop_reason,
         level=event.level, turns=event.turns, tool_calls=event.tool_calls,
         input_tokens=event.input_tokens, output_tokens=event.output_tokens, end_ns=end_ns,
-        errors=summary.errors, retries=summary.retries, fell_back=summary.fell_back,
-        first_token_ms=summary.first_token_ms, duration_ms=summary.duration_ms,
-        summary=summary.rail,
     )  # fmt: skip
+    if tally is None:
+        return ended
+    summary = tally.sum_up(trace.start_ns, end_ns)
+    return replace(
+        ended,
+        errors=summary.errors,
+        retries=summary.retries,
+        fell_back=summary.fell_back,
+        first_token_ms=summary.first_token_ms,
+        duration_ms=summary.duration_ms,
+        summary=summary.rail,
+    )
 
 
 def lost_run(event: events.RunFinished) -> RunLost:

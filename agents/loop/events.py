@@ -46,11 +46,13 @@ class RunStarted(Event):
 class RunResumed(Event):
     """A process goes on with a run that another one began; its ``RunStarted`` follows.
 
-    ``turn`` is the last one that was stored, ``takeover`` counts from 1.
+    ``turn`` is the last one that was stored, ``takeover`` counts from 1, ``started_ns`` is when the
+    run began.
     """
 
     turn: Turn
     takeover: int
+    started_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

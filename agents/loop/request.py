@@ -71,7 +71,7 @@ class Resume:
     ``messages`` are the run's own so far, the last answer with calls (``answer``, of ``turn`` and
     ``attempt``) and what results it has among them; ``results`` those of the whole run, in order.
     ``unsent`` holds the keys of calls that still waited for a person. ``takeover`` counts from 1,
-    ``elapsed_seconds`` is what the run had used of its time.
+    ``started_ns`` is when the run began, ``elapsed_seconds`` what it had used of its time.
     """
 
     answer: Message
@@ -81,6 +81,7 @@ class Resume:
     attempt: int
     unsent: frozenset[str] = frozenset()
     takeover: int = 1
+    started_ns: int = 0
     elapsed_seconds: float = 0.0
     input_tokens: int = 0
     output_tokens: int = 0

@@ -42,7 +42,12 @@ async def tell_resumed(run: RunState) -> None:
     """Tell the sinks that this process goes on with a run of another one."""
     resume = run.request.resume
     if resume is not None:
-        await run.emit(RunResumed, turn=resume.turn, takeover=resume.takeover)
+        await run.emit(
+            RunResumed,
+            turn=resume.turn,
+            takeover=resume.takeover,
+            started_ns=resume.started_ns,
+        )
 
 
 async def _go_on(run: RunState, decision: CreateDecision, resume: Resume) -> FirstTurn | int:

@@ -46,6 +46,7 @@ def read_resume(
             )
         ),
         takeover=max(run.takeovers, 1),
+        started_ns=round(run.started_at.timestamp() * 1e9) if run.started_at else 0,
         elapsed_seconds=_elapsed_seconds(run, rows),
         input_tokens=sum(given for given, _ in usage),
         output_tokens=sum(made for _, made in usage),
