@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents.admin.common import ReadOnlyAdmin
@@ -86,7 +87,7 @@ class RunAdmin(ReadOnlyAdmin):
         """Status and stop reason."""
         family, mark = _FAMILY[RunStatus(row.status)]
         reason = format_html(' <span class="quiet">{}</span>', row.stop_reason)
-        return format_html("{}{}", state(family, mark, row.get_status_display()), reason)
+        return format_html("{}{}", state(family, mark, _(row.get_status_display())), reason)
 
     @admin.display(description=gettext_lazy("Configuration"))
     def snapshot(self, row: Run) -> SafeString:
