@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
 
 from agents.system_assistants import create_system_assistants
 
@@ -12,6 +13,7 @@ class AgentsConfig(AppConfig):
     """Registers the app and its system checks."""
 
     name = "agents"
+    verbose_name = _("Agents")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

@@ -21,7 +21,7 @@ from agents.bundle.assistant_entries import HOOKS, read_assistant
 from agents.bundle.reading import ObjectReader
 from agents.bundle.report import Report
 from agents.loop.errors import HookError
-from agents.models import Assistant, Provider, Server
+from agents.models import Assistant, OnToolError, Provider, Server
 from agents.runs.plans import import_hook, load_hook
 from agents.system_assistants import EDITABLE_FIELDS, SYSTEM_PREFIX
 
@@ -82,6 +82,8 @@ class AssistantForm(TrustForm):
             for name in [name for name in self.fields if name not in EDITABLE_FIELDS]:
                 del self.fields[name]
         elif "provider" in self.fields:
+            kinds = [(kind.value, _(kind.label)) for kind in OnToolError]
+            self.fields["on_tool_error"].choices = kinds  # type: ignore[attr-defined]
             self.fields["provider"].required = True
             self.fields["fallback_assistant"].queryset = (  # type: ignore[attr-defined]
                 Assistant.objects.exclude(pk=self.instance.pk)

@@ -141,7 +141,7 @@ def _box(
         key=server.pk,
         number=number,
         server_id=server.server_id,
-        transport=server.get_transport_display(),
+        transport=_(server.get_transport_display()),
         state=server_state(server),
         mode=link.mode,
         is_checked=server.checked_at is not None,

@@ -9,10 +9,13 @@ from collections.abc import Callable
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
+
+from agents.encryption import DecryptionFailed
 
 
 class AppAdmin(admin.ModelAdmin):
@@ -20,6 +23,40 @@ class AppAdmin(admin.ModelAdmin):
 
     buttons: dict[str, str] = {}
     """Route of a button to the name of the method ``(request, row) -> (is_ok, line)`` behind it."""
+
+    encrypted: tuple[str, ...] = ()
+    """Columns that are not read for lists: their key may be gone."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
+        """The rows without what is encrypted; that is read where it is used."""
+        return super().get_queryset(request).defer(*self.encrypted)
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Model | None:
+        """A row. What cannot be decrypted is empty, and the person is told: it can be entered
+        again.
+        """
+        row = super().get_object(request, object_id, from_field)
+        for name in self.encrypted if row is not None else ():
+            try:
+                getattr(row, name)
+            except DecryptionFailed as error:
+                setattr(row, name, row._meta.get_field(name).get_default())
+                text = _("%(error)s Saving this page replaces what is stored.")
+                messages.warning(request, text % {"error": error})
+        return row
+
+    def changeform_view(
+        self, request: HttpRequest, *args: object, **kwargs: object
+    ) -> HttpResponse:
+        """The page; where something else cannot be decrypted, the reason instead."""
+        try:
+            response = super().changeform_view(request, *args, **kwargs)
+            return response.render() if hasattr(response, "render") else response
+        except DecryptionFailed as error:
+            messages.error(request, str(error))
+            return HttpResponseRedirect(reverse("admin:index"))
 
     def get_form(
         self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: object
@@ -51,13 +88,20 @@ class AppAdmin(admin.ModelAdmin):
         """Whether this person sees a form, or only a page to read."""
         return self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
 
+    def _pressed(self, method: str, request: HttpRequest, row: Model) -> tuple[bool, str]:
+        try:
+            return getattr(self, method)(request, row)  # type: ignore[no-any-return]
+        except DecryptionFailed as error:
+            return False, str(error)
+
     def _button_view(self, method: str) -> Callable[[HttpRequest, str], HttpResponse]:
         def press(request: HttpRequest, object_id: str) -> HttpResponse:
-            row = get_object_or_404(self.get_queryset(request), pk=_number(object_id))
+            rows = self.model._default_manager.all()
+            row = get_object_or_404(rows.defer(*self.encrypted), pk=_number(object_id))
             if not self.has_change_permission(request, row):
                 raise PermissionDenied
             if request.method == "POST":
-                is_ok, line = getattr(self, method)(request, row)
+                is_ok, line = self._pressed(method, request, row)
                 messages.add_message(request, messages.SUCCESS if is_ok else messages.ERROR, line)
                 self.log_change(request, row, line[:1000])
             name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"

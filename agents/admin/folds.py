@@ -86,7 +86,7 @@ def _about(row: Assistant) -> str:
     starters = row.starters if isinstance(row.starters, list) else []
     count = len(starters)
     words = ngettext("%(n)d starter prompt", "%(n)d starter prompts", count) % {"n": count}
-    return ", ".join(part for part in (row.assistant_id, words) if part)
+    return _(", ").join(part for part in (row.assistant_id, words) if part)
 
 
 def _prompts(row: Assistant) -> str:
@@ -94,7 +94,7 @@ def _prompts(row: Assistant) -> str:
     texts = [str(item.get("content", "")) for item in prompts if isinstance(item, dict)]
     letters = sum(len(text) for text in texts)
     presets = len(row.prompt_presets or {})
-    return ", ".join(
+    return _(", ").join(
         [
             ngettext("%(n)d prompt", "%(n)d prompts", len(texts)) % {"n": len(texts)},
             ngettext("%(n)d character", "%(n)d characters", letters) % {"n": letters},
@@ -107,7 +107,7 @@ def _model(row: Assistant) -> str:
     if row.provider is None:
         return _("no provider yet")
     model = row.model or row.provider.default_model or _("no model yet")
-    text = f"{row.provider.provider_id}, {model}"
+    text = _(", ").join([row.provider.provider_id, model])
     fallback = row.fallback_model or (
         row.fallback_provider.default_model if row.fallback_provider else ""
     )
@@ -129,9 +129,9 @@ def _limits(row: Assistant) -> str:
         *changed,
         _("the others at their defaults") if changed else _("all others at their defaults"),
     ]
-    return ", ".join(parts)
+    return _(", ").join(parts)
 
 
 def _hooks(row: Assistant) -> str:
     named = [name.removesuffix("_hook") for name in HOOK_FIELDS if getattr(row, name)]
-    return ", ".join(named) or _("none")
+    return _(", ").join(named) or _("none")

@@ -11,9 +11,10 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents.admin.common import ReadOnlyAdmin
@@ -68,7 +69,7 @@ class RunAdmin(ReadOnlyAdmin):
     list_select_related = ("user", "assistant")
     date_hierarchy = "created_at"
     fields = (
-        "id", "trace_id", "conversation", "parent_run", "assistant", "user", "state", "level",
+        "id", "trace_link", "conversation", "parent_run", "assistant", "user", "state", "level",
         "error", "turns", "tool_calls", "input_tokens", "output_tokens", "created_at", "started_at",
         "finished_at", "lease_owner", "lease_until", "snapshot",
     )  # fmt: skip
@@ -86,7 +87,16 @@ class RunAdmin(ReadOnlyAdmin):
         """Status and stop reason."""
         family, mark = _FAMILY[RunStatus(row.status)]
         reason = format_html(' <span class="quiet">{}</span>', row.stop_reason)
-        return format_html("{}{}", state(family, mark, row.get_status_display()), reason)
+        return format_html("{}{}", state(family, mark, _(row.get_status_display())), reason)
+
+    @admin.display(description=gettext_lazy("Trace"))
+    def trace_link(self, row: Run) -> SafeString | str:
+        """The trace's id, with a link where this site shows traces."""
+        try:
+            url = reverse("trace_of_run", args=[row.pk])
+        except NoReverseMatch:
+            return row.trace_id
+        return format_html('<a href="{}">{}</a>', url, row.trace_id)
 
     @admin.display(description=gettext_lazy("Configuration"))
     def snapshot(self, row: Run) -> SafeString:

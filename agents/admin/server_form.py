@@ -107,9 +107,11 @@ class ServerForm(TrustForm):
             "url": self._shown_url,
         }
         is_superuser = self.user is None or getattr(self.user, "is_superuser", False)
-        if "transport" in self.fields and not is_superuser:
-            choices = [choice for choice in Transport.choices if choice[0] != Transport.STDIO]
+        kinds = [kind for kind in Transport if is_superuser or kind != Transport.STDIO]
+        if "transport" in self.fields:
+            choices = [("", "---------"), *((kind.value, _(kind.label)) for kind in kinds)]
             self.fields["transport"].choices = choices  # type: ignore[attr-defined]
+        if not is_superuser:
             for name in ("command", "args_lines", "env_lines", "cwd", "confirm_command"):
                 self.fields.pop(name, None)
 

@@ -20,6 +20,7 @@ from agents.admin.checks import server_line
 from agents.admin.common import AppAdmin
 from agents.admin.marks import annotation_marks, json_text, server_state, state
 from agents.admin.server_form import ServerForm, command_line
+from agents.encryption import DecryptionFailed
 from agents.models import Server, Tool, Transport
 from agents.runs.server_checks import check_servers, refresh_servers, store_checks
 
@@ -44,6 +45,7 @@ class ServerAdmin(AppAdmin):
     list_filter = ("transport",)
     search_fields = ("server_id", "url", "command", "module")
     actions = ("refresh_chosen",)
+    encrypted = ("env", "headers")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Server]:
         """Servers with how many tools they have now."""
@@ -106,7 +108,10 @@ class ServerAdmin(AppAdmin):
     def place(self, row: Server) -> str:
         """The command, address or module, without secrets."""
         if row.transport == Transport.STDIO:
-            return command_line(row)
+            try:
+                return command_line(row)
+            except DecryptionFailed as error:
+                return str(error)
         return row.module if row.transport == Transport.PYTHON else secret_lines.masked_url(row.url)
 
     @admin.display(description=gettext_lazy("Headers"))
@@ -146,7 +151,12 @@ class ServerAdmin(AppAdmin):
     def refresh_chosen(self, request: HttpRequest, rows: QuerySet[Server]) -> None:
         """Ask all of them at the same time."""
         allowed = [row for row in rows if self.has_change_permission(request, row)]
-        for check in refresh_servers(allowed):
+        try:
+            checks = refresh_servers(allowed)
+        except DecryptionFailed as error:
+            messages.error(request, str(error))
+            return
+        for check in checks:
             level = messages.ERROR if check.error else messages.SUCCESS
             messages.add_message(request, level, server_line(check))
             self.log_change(request, check.server, server_line(check)[:1000])

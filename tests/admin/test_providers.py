@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from django.conf import LazySettings
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
+from agents.encryption import derived_key
 from agents.models import Provider, TrustedName
 from tests.admin.posting import errors_of, submit
 from tests.fake_provider import FakeProvider, text
@@ -56,6 +58,21 @@ def test_an_empty_key_keeps_the_stored_one_and_the_box_removes_it(operator: Clie
     assert submit(operator, page_of(row), "provider_form", remove_key="on").status_code == 302
     row.refresh_from_db()
     assert row.api_key == ""
+
+
+def test_a_key_that_cannot_be_decrypted_is_told_and_can_be_entered_again(
+    operator: Client, settings: LazySettings
+) -> None:
+    row = make_provider(api_key=KEY)
+    settings.TOOLLOOP_ENCRYPTION_KEYS = (derived_key("another secret"),)
+    assert "stored" in operator.get("/admin/agents/provider/").content.decode()
+    assert "cannot be decrypted" in operator.get(page_of(row)).content.decode()
+    assert "cannot be decrypted" in press(operator, row)
+    response = operator.get("/admin/agents/assistant/add/", follow=True)
+    assert "cannot be decrypted" in response.content.decode()
+    assert submit(operator, page_of(row), "provider_form", new_key="fresh-key").status_code == 302
+    row.refresh_from_db()
+    assert row.api_key == "fresh-key"
 
 
 def test_a_new_key_replaces_the_stored_one(operator: Client) -> None:
