@@ -172,7 +172,7 @@ async def _claim(run_id: str, conversation_id: str, resources: RunResources) -> 
     What another process left unfinished in the conversation is finished first.
     """
     tries, owner = 0, resources.owner
-    await sync_to_async(release_dead_owners)()
+    await finish_first(sync_to_async(release_dead_owners)())
     while not await finish_first(sync_to_async(lifecycle.claim_run)(run_id, owner)):
         if tries == TRIES_BEFORE_WORD:
             sys.stderr.write("Waiting: another run of this conversation is not finished.\n")
