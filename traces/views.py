@@ -20,6 +20,7 @@ from traces.access import readable_traces
 from traces.inspection.marks import kind_view
 from traces.list_page import fresh_rows, list_page
 from traces.models import Span, SpanKind
+from traces.pictures import PICTURES, picture_of
 from traces.trace_page import (
     LoadedTrace,
     branch_of,
@@ -53,8 +54,8 @@ def trace_rows(request: HttpRequest) -> JsonResponse:
 @login_required
 @require_GET
 def trace(request: HttpRequest, trace_id: str) -> HttpResponse:
-    """The page of one trace; ``turn``, ``span`` and ``tab`` say what is selected, ``view=ledger``
-    shows the ledger instead of the tree."""
+    """The page of one trace; ``turn``, ``span`` and ``tab`` say what is selected, ``view`` what is
+    shown instead of the tree: ``ledger``, ``timeline`` or ``flame``."""
     loaded = _loaded(request, trace_id)
     if loaded is None:
         return _gone(request)
@@ -66,7 +67,8 @@ def trace(request: HttpRequest, trace_id: str) -> HttpResponse:
         "record": loaded.record,
         "selected": selected_span(loaded, page.selected, asked["tab"]),
         "panels": panels_of(loaded),
-        "is_ledger": asked["view"] == "ledger",
+        "view": asked["view"] if asked["view"] in ("ledger", *PICTURES) else "tree",
+        "picture": picture_of(loaded, asked["view"], selected=page.selected),
         "is_own": loaded.record.user == str(request.user.pk),
         "kinds": [kind_view(kind) for kind in SpanKind.values],
     }
