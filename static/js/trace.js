@@ -23,11 +23,11 @@ const initial = detail.span;
 let live = null;
 let isFollowing = false;
 
-function select(span, { push = true, focus = false, part = "" } = {}) {
+function select(span, { push = true, focus = false, part = null } = {}) {
   const row = tree.row(span);
   const before = tree.row(tree.chosen);
   const kept = row && before?.dataset.kind === row.dataset.kind ? detail.part : "";
-  const wanted = part || kept;
+  const wanted = part ?? kept;
   tree.choose(span, { focus });
   markRail(row);
   if (zoom.scale > 1) zoom.look(row);
@@ -63,7 +63,7 @@ function jump(link) {
     location.assign(link.getAttribute("href"));
     return;
   }
-  select(span, { part: query.get("tab") ?? "" });
+  select(span, { part: query.get("tab") });
 }
 
 // The rows to go through with a key, beginning behind what is selected; around the end if `wraps`.
