@@ -48,8 +48,8 @@ def store_run(
 ) -> Trace:
     """The trace ``trace-<run>`` of a run that began so many seconds after the others.
 
-    The first moment is in the year 2026. ``tell`` tells what happens in it, one call with its result unless given; ``end`` are fields of
-    its end.
+    The first moment is in the year 2026. ``tell`` tells what happens in it, one call with its
+    result unless given; ``end`` are fields of its end.
     """
     told: list[events.Event] = []
     teller = Teller(told.append, run=run)
