@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from traces.access import readable_traces
+from traces.exports import FORMATS
 from traces.inspection.marks import kind_view
 from traces.list_page import fresh_rows, list_page
 from traces.models import Span, SpanKind
@@ -70,6 +71,7 @@ def trace(request: HttpRequest, trace_id: str) -> HttpResponse:
         "view": asked["view"] if asked["view"] in ("ledger", *PICTURES) else "tree",
         "picture": picture_of(loaded, asked["view"], selected=page.selected),
         "is_own": loaded.record.user == str(request.user.pk),
+        "exports": FORMATS,
         "kinds": [kind_view(kind) for kind in SpanKind.values],
     }
     return render(request, "traces/trace.html", context)

@@ -31,16 +31,18 @@ def browser(user: User | None) -> Client:
 
 
 def addresses(trace: Trace) -> list[str]:
-    names = ("timeline", "flame")
-    return [reverse("trace_picture", args=[trace.pk, name]) for name in names]
+    pictures = [reverse("trace_picture", args=[trace.pk, name]) for name in ("timeline", "flame")]
+    names = ("json", "otlp", "markdown", "transcript")
+    return pictures + [reverse("trace_export", args=[trace.pk, name]) for name in names]
 
 
 def test_pieces_are_for_the_owner_and_an_operator(trace: Trace, owner: User) -> None:
     operator = User.objects.create_superuser("op")
+    stranger = User.objects.create_user("stranger")
     for address in addresses(trace):
         assert browser(owner).get(address).status_code == 200
         assert browser(operator).get(address).status_code == 200
-        assert browser(User.objects.create_user(address[-12:])).get(address).status_code == 404
+        assert browser(stranger).get(address).status_code == 404
         response = browser(None).get(address)
         assert response.status_code == 302
         assert response["Location"].startswith("/login/")
@@ -70,3 +72,32 @@ def test_a_picture_that_does_not_exist_is_not_found(trace: Trace, owner: User) -
     assert browser(owner).get(address).status_code == 404
     page = browser(owner).get(reverse("trace", args=[trace.pk]), {"view": "pie"})
     assert '<a href="?view=tree" data-view="tree" aria-current="true">' in page.content.decode()
+
+
+def test_an_export_is_a_file_of_its_own_kind(trace: Trace, owner: User) -> None:
+    response = browser(owner).get(reverse("trace_export", args=[trace.pk, "markdown"]))
+    assert response["Content-Disposition"] == 'attachment; filename="trace-trace-r1.md"'
+    assert response["Content-Type"] == "text/markdown; charset=utf-8"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert "A question about coats" in response.content.decode()
+
+
+def test_an_export_without_texts_has_none(trace: Trace, owner: User) -> None:
+    client = browser(owner)
+    address = reverse("trace_export", args=[trace.pk, "otlp"])
+    assert "A question about coats" in client.get(address).content.decode()
+    bare = client.get(address, {"content": "0"})
+    assert "A question about coats" not in bare.content.decode()
+    transcript = reverse("trace_export", args=[trace.pk, "transcript"])
+    assert client.get(transcript, {"content": "0"}).status_code == 400
+
+
+def test_an_unknown_format_is_not_found(trace: Trace, owner: User) -> None:
+    address = reverse("trace_export", args=[trace.pk, "pdf"])
+    assert browser(owner).get(address).status_code == 404
+
+
+def test_the_page_offers_every_format(trace: Trace, owner: User) -> None:
+    page = browser(owner).get(reverse("trace", args=[trace.pk])).content.decode()
+    for name in ("json", "otlp", "markdown", "transcript"):
+        assert f'href="{reverse("trace_export", args=[trace.pk, name])}"' in page
