@@ -176,5 +176,5 @@ def _older(start_ns: int, key: str) -> Q:
 
 def _key(cursor: str) -> tuple[int, str] | None:
     at, dash, key = cursor.partition("-")
-    is_number = at.isascii() and at.isdigit() and len(at) < 19
+    is_number = at.isascii() and at.isdigit() and len(at) < 20 and int(at) < 1 << 63
     return (int(at), key) if dash and is_number and "\0" not in key else None

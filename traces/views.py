@@ -17,9 +17,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from traces.access import readable_traces
+from traces.exports import FORMATS
 from traces.inspection.marks import kind_view
 from traces.list_page import fresh_rows, list_page
 from traces.models import Span, SpanKind
+from traces.pictures import PICTURES, picture_of
 from traces.trace_page import (
     LoadedTrace,
     branch_of,
@@ -53,8 +55,8 @@ def trace_rows(request: HttpRequest) -> JsonResponse:
 @login_required
 @require_GET
 def trace(request: HttpRequest, trace_id: str) -> HttpResponse:
-    """The page of one trace; ``turn``, ``span`` and ``tab`` say what is selected, ``view=ledger``
-    shows the ledger instead of the tree."""
+    """The page of one trace; ``turn``, ``span`` and ``tab`` say what is selected, ``view`` what is
+    shown instead of the tree: ``ledger``, ``timeline`` or ``flame``."""
     loaded = _loaded(request, trace_id)
     if loaded is None:
         return _gone(request)
@@ -66,8 +68,10 @@ def trace(request: HttpRequest, trace_id: str) -> HttpResponse:
         "record": loaded.record,
         "selected": selected_span(loaded, page.selected, asked["tab"]),
         "panels": panels_of(loaded),
-        "is_ledger": asked["view"] == "ledger",
+        "view": asked["view"] if asked["view"] in ("ledger", *PICTURES) else "tree",
+        "picture": picture_of(loaded, asked["view"], selected=page.selected),
         "is_own": loaded.record.user == str(request.user.pk),
+        "exports": FORMATS,
         "kinds": [kind_view(kind) for kind in SpanKind.values],
     }
     return render(request, "traces/trace.html", context)

@@ -36,8 +36,10 @@ export class LiveTrace {
 
   receive(message) {
     if (message.type !== "trace") return;
-    for (const piece of message.pieces) applyFragment(piece);
-    this.tree.bring(message.lines);
+    keepPlace(() => {
+      for (const piece of message.pieces) applyFragment(piece);
+      this.tree.bring(message.lines);
+    });
     document.querySelector(".tree-none").hidden = this.tree.rows().length > 0;
     this.onChanged(message.changed);
     if (message.changed.length || !message.running) this.panelsSoon(!message.running);
@@ -67,6 +69,19 @@ export class LiveTrace {
     for (const fresh of [...box.firstElementChild.children]) document.getElementById(fresh.id)?.replaceWith(fresh);
     if (shown) showGrowth(shown);
   }
+}
+
+// What stands at the top of the window stays there, whatever grows above it.
+function keepPlace(change) {
+  const bar = document.querySelector(".top").getBoundingClientRect().bottom;
+  const places = document.querySelectorAll("#verdict, #rail, #tree .tr, #detail, #growth, #under");
+  const isSeen = (element) => !element.hidden && element.getBoundingClientRect().bottom > bar;
+  const id = scrollY > 0 ? [...places].find(isSeen)?.id : undefined;
+  const top = () => document.getElementById(id)?.getBoundingClientRect().top ?? 0;
+  const before = top();
+  change();
+  const moved = top() - before;
+  if (Math.abs(moved) >= 1) scrollBy({ top: moved, behavior: "instant" });
 }
 
 export function showGrowth(which) {

@@ -4,6 +4,7 @@ import { isComposing } from "./enter.js";
 import { tick } from "./times.js";
 import { Detail, fetchText } from "./trace-detail.js";
 import { LiveTrace, showGrowth } from "./trace-live.js";
+import "./trace-views.js";
 import { Finder } from "./tree-find.js";
 import { Tree } from "./tree.js";
 import { Zoom } from "./zoom.js";
@@ -22,11 +23,11 @@ const initial = detail.span;
 let live = null;
 let isFollowing = false;
 
-function select(span, { push = true, focus = false, part = "" } = {}) {
+function select(span, { push = true, focus = false, part = null } = {}) {
   const row = tree.row(span);
   const before = tree.row(tree.chosen);
   const kept = row && before?.dataset.kind === row.dataset.kind ? detail.part : "";
-  const wanted = part || kept;
+  const wanted = part ?? kept;
   tree.choose(span, { focus });
   markRail(row);
   if (zoom.scale > 1) zoom.look(row);
@@ -62,7 +63,7 @@ function jump(link) {
     location.assign(link.getAttribute("href"));
     return;
   }
-  select(span, { part: query.get("tab") ?? "" });
+  select(span, { part: query.get("tab") });
 }
 
 // The rows to go through with a key, beginning behind what is selected; around the end if `wraps`.
@@ -113,7 +114,8 @@ function toNewest() {
   newest?.scrollIntoView({ block: "nearest" });
 }
 
-function showView(name) {
+function showView(asked) {
+  const name = document.querySelector(`[data-view-pane="${CSS.escape(asked)}"]`) ? asked : "tree";
   for (const pane of document.querySelectorAll("[data-view-pane]")) pane.hidden = pane.dataset.viewPane !== name;
   for (const link of document.querySelectorAll("[data-view]")) {
     if (link.dataset.view === name) link.setAttribute("aria-current", "true");
@@ -123,8 +125,8 @@ function showView(name) {
 
 function changeView(link) {
   const url = new URL(location);
-  if (link.dataset.view === "ledger") url.searchParams.set("view", "ledger");
-  else url.searchParams.delete("view");
+  if (link.dataset.view === "tree") url.searchParams.delete("view");
+  else url.searchParams.set("view", link.dataset.view);
   history.pushState(null, "", url);
   showView(link.dataset.view);
   document.querySelector(`[data-view-pane="${link.dataset.view}"] [data-view="${link.dataset.view}"]`).focus();
@@ -198,7 +200,7 @@ function onClick(event) {
 
 addEventListener("popstate", () => {
   const query = new URL(location).searchParams;
-  showView(query.get("view") === "ledger" ? "ledger" : "tree");
+  showView(query.get("view") ?? "tree");
   const span = query.get("span") ?? initial;
   select(span, { push: false, part: query.get("tab") ?? "" });
 });

@@ -26,9 +26,10 @@ def demo(site: Site, tabs: OpenTab) -> Iterator[Page]:
     """The page of the demo's assistant, which nobody has changed."""
     page = tabs(f"{site.url}admin/agents/assistant/")
     page.get_by_role("link", name="Practice model").click()
+    page.wait_for_url(re.compile("/change/"), wait_until="load")
     # The process may still be opening the servers that it has just been started with.
     with page.expect_response(re.compile("/box/")):
-        page.locator("[data-ask]").click()
+        page.locator("#preview [data-ask]").click()
     expect(offered(page)).to_have_count(9, timeout=ASKING_MILLISECONDS)
     yield page
 

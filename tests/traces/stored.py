@@ -15,6 +15,7 @@ from traces.span_builder import SpanBuilder
 from traces.storage import TraceStorage
 
 SECOND = 1_000_000_000
+BEGIN = 1_770_000_000
 
 
 def store_events(told: Sequence[events.Event]) -> None:
@@ -47,8 +48,8 @@ def store_run(
 ) -> Trace:
     """The trace ``trace-<run>`` of a run that began so many seconds after the others.
 
-    ``tell`` tells what happens in it, one call with its result unless given; ``end`` are fields of
-    its end.
+    The first moment is in the year 2026. ``tell`` tells what happens in it, one call with its
+    result unless given; ``end`` are fields of its end.
     """
     told: list[events.Event] = []
     teller = Teller(told.append, run=run)
@@ -56,7 +57,9 @@ def store_run(
     (tell or tell_one_call)(teller)
     if is_ended:
         teller.finish(**end)
-    store_events([replace(event, at_ns=event.at_ns + begins_at * SECOND) for event in told])
+    store_events(
+        [replace(event, at_ns=event.at_ns + (BEGIN + begins_at) * SECOND) for event in told]
+    )
     return Trace.objects.get(pk=f"trace-{run}")
 
 

@@ -11,14 +11,17 @@ from collections.abc import Mapping, Sequence
 
 from traces.inspection.detail_models import DetailView
 from traces.inspection.details import detail_view, hashes_for
+from traces.inspection.flame import flame_view
 from traces.inspection.growth import growth_hashes, growth_view, requests_of, sent_again_views
 from traces.inspection.ledger import ledger_hashes, ledger_view
 from traces.inspection.limits import limit_views, limits_title
 from traces.inspection.page import page_view
 from traces.inspection.panel_models import PanelsView
+from traces.inspection.picture_models import FlameView, TimelineView
 from traces.inspection.reading import hashes_of, read_trace, window_of
 from traces.inspection.repeats import main_run
 from traces.inspection.smells import smell_views
+from traces.inspection.timeline import timeline_view
 from traces.inspection.tree import branch_lines
 from traces.inspection.view_models import LineView, PageView
 from traces.records import SpanRecord, TraceRecord
@@ -85,6 +88,32 @@ def build_branch(
     """The lines below one row, all of them; empty for an unknown span."""
     reading = read_trace(trace, spans, payloads, now_ns=now_ns)
     return branch_lines(reading, span_id)
+
+
+def build_timeline(
+    trace: TraceRecord,
+    spans: Sequence[SpanRecord],
+    payloads: Payloads,
+    *,
+    now_ns: int,
+    selected: str = "",
+) -> TimelineView:
+    """One lane per kind and server; needs the payloads of the page."""
+    reading = read_trace(trace, spans, payloads, now_ns=now_ns)
+    return timeline_view(reading, selected=selected)
+
+
+def build_flame(
+    trace: TraceRecord,
+    spans: Sequence[SpanRecord],
+    payloads: Payloads,
+    *,
+    now_ns: int,
+    selected: str = "",
+) -> FlameView:
+    """Every span below its parent; needs the payloads of the page."""
+    reading = read_trace(trace, spans, payloads, now_ns=now_ns)
+    return flame_view(reading, selected=selected)
 
 
 def build_details(

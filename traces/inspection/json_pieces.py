@@ -11,7 +11,7 @@ from itertools import groupby
 
 from traces.inspection.detail_models import PieceView
 
-WIDTH = 56
+WIDTH = 36
 """Characters that an object or list may have to stand on one line."""
 
 MAX_DEPTH = 60
