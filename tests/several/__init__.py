@@ -1,0 +1,1 @@
+"""Several processes together: PostgreSQL, Redis, workers, a proxy in front."""
