@@ -67,6 +67,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self.process: WebProcess = start_web_process(render_event, render_all)
         self.sender = asyncio.create_task(self._send_outbox())
         self.process.hub.watch(self.conversation_id, self)
+        self.process.follower.watch(self.conversation_id)
 
     async def disconnect(self, code: int) -> None:
         """Stop sending; runs go on."""
@@ -145,18 +146,26 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await sync_to_async(self._store_message)(str(message["text"]))
         self.put(json.dumps({"type": "accepted", "token": token}))
         self._refresh_queue()
-        self.process.supervisor.wake()
 
     async def _stop(self, message: dict[str, Any]) -> None:
         for run_id in await sync_to_async(lifecycle.request_stop)(self.conversation_id):
             self.process.supervisor.stop_run(run_id)
+        self.process.announce(self.conversation_id)
 
     async def _stop_call(self, message: dict[str, Any]) -> None:
         key = str(message.get("key"))
         lives = self.process.hub.live_runs(self.conversation_id)
         is_ours = any(call.key == key for live in lives.values() for call in live.running)
-        if not is_ours or not self.process.open_calls.stop(key):
+        if is_ours and self.process.open_calls.stop(key):
+            return
+        is_elsewhere = is_ours and not self.process.follower.broadcaster.has_run(
+            self.conversation_id
+        )
+        if not is_elsewhere:
             self._error("not_running", _("This call is not running any more."))
+        elif not self.process.ask_takers("stop_call", key=key):
+            text = _("This call runs in another process: stop the whole answer instead.")
+            self._error("elsewhere", text)
 
     async def _decide(self, message: dict[str, Any]) -> None:
         key = str(message.get("key"))
@@ -167,6 +176,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         )
         if not await self.process.approver.answer(key, self.conversation_id, approval):
             self._error("not_waiting", _("This call does not wait for a decision any more."))
+        self.process.ask_takers("decided", key=key)
 
     async def _unqueue(self, message: dict[str, Any]) -> None:
         run_id = str(message.get("run"))
@@ -190,6 +200,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self.process.hub.refresh(
             conversation_id, lambda language: render_queue(conversation_id, language)
         )
+        self.process.announce(conversation_id)
 
     def _error(self, code: str, text: Any, token: object = None) -> None:
         """``token``: of the message that is refused, if it had one."""

@@ -23,6 +23,7 @@ from agents.chat.intro import assistant_intro
 from agents.chat.view_models import ConversationView, EntryGroup
 from agents.models import Assistant, Attachment, Conversation, Provider, Server
 from agents.runs import lifecycle
+from agents.runs.stored_lives import conversations_that_ask, stored_lives
 from agents.runs.web_process import web_process
 from agents.texts import is_blank, without_hidden
 
@@ -116,6 +117,7 @@ def rename_conversation(request: HttpRequest, conversation_id: str) -> HttpRespo
     title = " ".join(without_hidden(request.POST.get("title", "")).split())[:TITLE_CHARS]
     if not is_blank(title):
         _own(request).filter(pk=row.pk).update(title=title)
+        _announce(row.pk)
     return redirect("conversation", row.pk)
 
 
@@ -182,21 +184,18 @@ def _view(row: Conversation) -> ConversationView:
     nothing that happens meanwhile is taken for shown."""
     process = web_process()
     if process is None:
-        return conversation_view(row, {})
-    seq = process.hub.seq(row.pk)
-    return conversation_view(row, process.hub.live_runs(row.pk), seq=seq)
+        return conversation_view(row, stored_lives(row.pk))
+    seq = process.hub.seq(row.pk) if process.follower.follows(row.pk) else 0
+    lives = process.hub.live_runs(row.pk) or stored_lives(row.pk)
+    return conversation_view(row, lives, seq=seq)
 
 
 def _groups(request: HttpRequest, *, query: str = "", current: str = "") -> list[EntryGroup]:
-    """The list of conversations, with what this process knows of their running runs."""
-    process = web_process()
-
-    def waits(conversation_id: str) -> bool:
-        if process is None:
-            return False
-        return any(live.waiting for live in process.hub.live_runs(conversation_id).values())
-
-    return conversation_groups(request.user, query=query, current=current, waits_for_person=waits)
+    """The list of conversations, with those that wait for their owner marked."""
+    asking = conversations_that_ask(request.user)
+    return conversation_groups(
+        request.user, query=query, current=current, waits_for_person=asking.__contains__
+    )
 
 
 def _new_page(request: HttpRequest, *, query: str = "") -> HttpResponse:
@@ -235,14 +234,19 @@ def _checklist() -> list[dict[str, object]]:
 def _submit(conversation: Conversation, text: str) -> None:
     """Queue a message and have the process look for it at once."""
     lifecycle.submit_message(conversation, text)
+    _announce(conversation.pk)
+
+
+def _announce(conversation_id: str) -> None:
+    """Have this process and others look at what changed."""
     if web_process() is not None:
-        async_to_sync(_wake)()
+        async_to_sync(_announce_on_loop)(conversation_id)
 
 
-async def _wake() -> None:
+async def _announce_on_loop(conversation_id: str) -> None:
     process = web_process()
     if process is not None:
-        process.supervisor.wake()
+        process.announce(conversation_id)
 
 
 def _number(text: str | None) -> int:

@@ -44,6 +44,7 @@ class Environment:
     allowed_hosts: tuple[str, ...]
     database: DatabaseConfig
     redis_url: str
+    web_takes_runs: bool
     event_sinks: tuple[str, ...]
     encryption_keys: tuple[str, ...]
     trusted_hosts: tuple[str, ...]
@@ -73,6 +74,7 @@ def read_environment(environ: Mapping[str, str], base_dir: Path) -> Environment:
         ),
         database=read_database(_text(environ, "DATABASE_URL"), base_dir),
         redis_url=_read_url(environ, "REDIS_URL", ("redis", "rediss", "unix")),
+        web_takes_runs=_read_bool(environ, "TOOLLOOP_WEB_TAKES_RUNS", default=True),
         event_sinks=_read_sinks(environ),
         encryption_keys=_read_encryption_keys(environ),
         trusted_hosts=_read_list(

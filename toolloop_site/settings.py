@@ -20,6 +20,7 @@ SECRET_KEY = ENVIRONMENT.secret_key
 DEBUG = ENVIRONMENT.debug
 ALLOWED_HOSTS = list(ENVIRONMENT.allowed_hosts)
 
+TOOLLOOP_WEB_TAKES_RUNS = ENVIRONMENT.web_takes_runs
 TOOLLOOP_EVENT_SINKS = ENVIRONMENT.event_sinks
 TOOLLOOP_TRACE_SECRETS = "agents.secret_values.current_secrets"
 TOOLLOOP_TRACE_ACCESS = "agents.access.readable_traces"
@@ -86,8 +87,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CHANNEL_LAYERS = {
     "default": (
         {
-            "BACKEND": "channels_redis.core.RedisChannelLayer",
-            "CONFIG": {"hosts": [ENVIRONMENT.redis_url]},
+            # Nothing is kept in Redis: who misses a message reads the database.
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [ENVIRONMENT.redis_url], "prefix": "toolloop"},
         }
         if ENVIRONMENT.redis_url
         else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
@@ -132,6 +134,8 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "agents": {"level": "INFO"},
+        # A traceback each second while Redis is away; agents.runs.relay says so once.
+        "channels_redis": {"level": "CRITICAL"},
         "traces": {"level": "INFO"},
     },
 }

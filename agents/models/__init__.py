@@ -30,6 +30,7 @@ from agents.models.conversations import (
     Question,
     Run,
     RunStatus,
+    Worker,
     new_id,
 )
 
@@ -56,5 +57,6 @@ __all__ = [
     "Transport",
     "TrustedName",
     "TrustedNameKind",
+    "Worker",
     "new_id",
 ]

@@ -240,6 +240,21 @@ class Question(models.Model):
         return f"{self.server}.{self.tool}: {self.call_key}"
 
 
+class Worker(models.Model):
+    """A process that takes runs, and its last sign of life. ``owner`` is its name on leases."""
+
+    owner = models.CharField(max_length=100, primary_key=True)
+    runs_at_once = models.PositiveIntegerField()
+    started_at = models.DateTimeField()
+    seen_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        ordering = ["started_at"]
+
+    def __str__(self) -> str:
+        return self.owner
+
+
 class Attachment(models.Model):
     """A picture or sound that a tool returned, kept apart from the message's text."""
 

@@ -54,10 +54,14 @@ class BrowserApprover:
     async def answer(self, key: str, conversation_id: str, approval: Approval) -> bool:
         """Decide an open question of a conversation; ``False`` where it is not open any more."""
         is_first = await sync_to_async(_answer)(key, conversation_id, approval)
+        self.tell(key)
+        return is_first
+
+    def tell(self, key: str) -> None:
+        """Look for the answer to a question now, if it is asked here."""
         told = self._open.get(key)
         if told is not None:
             told.set()
-        return is_first
 
 
 def _ask(request: ApprovalRequest) -> Approval | None:

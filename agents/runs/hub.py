@@ -13,7 +13,7 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -110,6 +110,11 @@ class Hub:
             if live.conversation == conversation_id
         }
 
+    def live_ids(self, conversation_id: str) -> set[str]:
+        """The ids of the runs that are going on in a conversation."""
+        lives = list(self._lives.values())
+        return {live.run for live in lives if live.conversation == conversation_id}
+
     def seq(self, conversation_id: str) -> int:
         """The number of the last thing that happened in a conversation."""
         return self._channel(conversation_id).seq
@@ -127,6 +132,28 @@ class Hub:
         is_live = any(live.conversation == conversation_id for live in self._lives.values())
         if not channel.watchers and not is_live and not channel.jobs:
             del self._channels[conversation_id]
+
+    def watched(self) -> list[str]:
+        """The conversations that somebody watches."""
+        return [name for name, channel in self._channels.items() if channel.watchers]
+
+    def adopt(self, conversation_id: str, lives: Mapping[str, LiveRun]) -> None:
+        """These are the live runs of a conversation now, by run id: they are in another process."""
+        for run_id in [*self._lives]:
+            if self._lives[run_id].conversation == conversation_id:
+                self._forget_text(run_id)
+                del self._lives[run_id]
+        self._lives.update(lives)
+        self._channel(conversation_id).seq += 1
+        self.sync_all(conversation_id)
+
+    def forget(self, conversation_id: str) -> None:
+        """What happens in a conversation that nobody watches is not known here any more."""
+        channel = self._channels.get(conversation_id)
+        if channel is not None and not channel.watchers:
+            self.adopt(conversation_id, {})
+            if not channel.jobs:
+                del self._channels[conversation_id]
 
     def sync(self, conversation_id: str, watcher: Watcher) -> None:
         """Send the whole conversation to one watcher, in its place in the order."""
@@ -152,6 +179,10 @@ class Hub:
 
     async def handle(self, event: Event) -> None:
         """Take note of an event and send it on; returns at once."""
+        self.take(event)
+
+    def take(self, event: Event) -> None:
+        """Take note of an event, of this process or another one, and send it on."""
         live = self._lives.get(event.run)
         if isinstance(event, RunStarted):
             live = self._lives[event.run] = LiveRun(run=event.run)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError
+from django.db import DatabaseError, close_old_connections
 
 from agents.loop.interfaces import Approver
-from agents.runs import lifecycle
+from agents.runs import lifecycle, workers
 from agents.runs.resources import RunResources, release_dead_owners
 from agents.runs.sinks import Observer
 from agents.runs.warming import warm_servers
@@ -37,6 +37,7 @@ class Supervisor:
     """The runs of this process. Everything here happens on one event loop.
 
     ``tell_lost`` gets the conversation of a run that another process lost and this one ended.
+    ``others`` is how many other processes take runs, as far as is known.
     """
 
     def __init__(
@@ -46,13 +47,17 @@ class Supervisor:
         approver: Approver,
         observers: Sequence[Observer],
         tell_lost: Callable[[str], None],
+        runs_at_once: int = RUNS_AT_ONCE,
     ) -> None:
         self._resources = resources
         self._approver = approver
         self._observers = observers
         self._tell_lost = tell_lost
+        self._runs_at_once = runs_at_once
+        self.others = 0
         self._runs: dict[str, asyncio.Task[None]] = {}
         self._scan_task: asyncio.Task[None] | None = None
+        self._sign_task: asyncio.Task[None] | None = None
         self._warm_task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._is_draining = False
@@ -62,6 +67,7 @@ class Supervisor:
         """Begin to take runs."""
         if self._scan_task is None:
             self._scan_task = asyncio.create_task(self._scan())
+            self._sign_task = asyncio.create_task(self._give_signs())
             self._warm_task = asyncio.create_task(self._warm())
 
     def wake(self) -> None:
@@ -76,10 +82,13 @@ class Supervisor:
     async def drain(self) -> None:
         """Take no more runs, let the turns that run end, give the runs back, end all children."""
         self._is_draining = True
-        own = [task for task in (self._scan_task, self._warm_task) if task is not None]
+        tasks = (self._scan_task, self._warm_task, self._sign_task)
+        own = [task for task in tasks if task is not None]
         for task in own:
             task.cancel()
         await asyncio.gather(*own, return_exceptions=True)
+        if own:
+            await self._sign_off()
         self._resources.is_ending = True
         running = list(self._runs.values())
         if running:
@@ -100,6 +109,7 @@ class Supervisor:
                 await self._take_runs()
             except Exception:  # the database may be away for a moment; the next look may succeed
                 logger.exception("queued runs could not be taken")
+                await sync_to_async(close_old_connections)()
             try:
                 async with asyncio.timeout(SCAN_SECONDS):
                     await self._wake.wait()
@@ -112,6 +122,22 @@ class Supervisor:
         except Exception:  # their leases run out anyway
             logger.exception("runs of dead processes could not be looked for")
 
+    async def _give_signs(self) -> None:
+        """Say regularly that this process takes runs, and learn who else does."""
+        owner, room = self._resources.owner, self._runs_at_once
+        while True:
+            try:
+                self.others = await sync_to_async(workers.give_sign)(owner, room)
+            except Exception:  # the database may be away for a moment
+                logger.exception("the sign of life of this process could not be stored")
+            await asyncio.sleep(workers.SIGN_SECONDS)
+
+    async def _sign_off(self) -> None:
+        try:
+            await sync_to_async(workers.sign_off)(self._resources.owner)
+        except Exception:  # its last sign of life will be too old soon
+            logger.exception("this process could not be signed off")
+
     async def _warm(self) -> None:
         try:
             await warm_servers(self._resources)
@@ -123,12 +149,12 @@ class Supervisor:
         resumable, ended = await sync_to_async(lifecycle.settle_lost_runs)()
         for conversation_id in ended:
             self._tell_lost(conversation_id)
-        room = max(RUNS_AT_ONCE - len(self._runs), 0)
+        room = max(self._runs_at_once - len(self._runs), 0)
         for run_id in resumable[:room]:
             take_over = sync_to_async(lifecycle.take_over_run)
             if run_id not in self._runs and await take_over(run_id, self._resources.owner):
                 self._begin(run_id)
-        room = max(RUNS_AT_ONCE - len(self._runs), 0)
+        room = max(self._runs_at_once - len(self._runs), 0)
         for run_id in await sync_to_async(lifecycle.claimable_runs)(room):
             if run_id not in self._refused and await self._claim(run_id):
                 self._begin(run_id)

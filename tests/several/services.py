@@ -1,6 +1,6 @@
 """A private PostgreSQL and a private Redis for tests and measurements, on 127.0.0.1 alone.
 
-Each lives in a folder of its own and ends with its context. PostgreSQL refuses to run as root: there
+Each lives in a folder of its own and ends with its context. PostgreSQL refuses to run as root: then
 it runs as the user ``postgres``.
 """
 
