@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from django.urls import path
 
-from agents import views
+from agents import health, views
 
 urlpatterns = [
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
     path("", views.home, name="home"),
     path("c/list/", views.conversation_list, name="conversation_list"),
     path("c/new/", views.new_conversation, name="new_conversation"),

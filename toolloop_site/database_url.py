@@ -80,4 +80,5 @@ def _checked_sqlite(config: DatabaseConfig) -> DatabaseConfig:
 def _checked_postgres(config: DatabaseConfig) -> DatabaseConfig:
     if not config.get("NAME"):
         raise _refused("a PostgreSQL URL without the database's name")
-    return {**config, "CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
+    # Each request has a thread of its own under ASGI: a connection that outlives it would be left.
+    return {**config, "CONN_MAX_AGE": 0}

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from asgiref.sync import sync_to_async
 
 from agents.runs.broadcaster import TAKERS, Broadcaster, pages_group
+from agents.runs.connections import drop_broken_connections
 from agents.runs.event_codec import decode_event, decode_live
 from agents.runs.hub import Hub
 from agents.runs.relay import Content, Relay
@@ -183,6 +184,7 @@ class Follower:
     async def _follow(self) -> None:
         while True:
             try:
+                await sync_to_async(drop_broken_connections)()
                 await self._look()
             except Exception:  # the database may be away for a moment; the next look may succeed
                 logger.exception("runs of other processes could not be looked for")

@@ -162,6 +162,16 @@ class Relay:
         return True
 
 
+async def answers() -> bool:
+    """Whether Redis takes a message right now, within ``SEND_SECONDS``."""
+    try:
+        async with asyncio.timeout(SEND_SECONDS):
+            await get_channel_layer().group_send("nobody", {"type": "relay"})
+    except Exception:  # it fails in many ways, and each of them is the answer
+        return False
+    return True
+
+
 _MISSING = object()
 
 

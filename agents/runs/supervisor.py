@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError
 
 from agents.loop.interfaces import Approver
 from agents.runs import lifecycle, workers
+from agents.runs.connections import drop_broken_connections
 from agents.runs.resources import RunResources, release_dead_owners
 from agents.runs.sinks import Observer
 from agents.runs.warming import warm_servers
@@ -109,7 +110,7 @@ class Supervisor:
                 await self._take_runs()
             except Exception:  # the database may be away for a moment; the next look may succeed
                 logger.exception("queued runs could not be taken")
-                await sync_to_async(close_old_connections)()
+                await sync_to_async(drop_broken_connections)()
             try:
                 async with asyncio.timeout(SCAN_SECONDS):
                     await self._wake.wait()
