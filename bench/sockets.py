@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import struct
+from contextlib import suppress
 from typing import Any
 
 
@@ -68,3 +69,8 @@ class Socket:
     def close(self) -> None:
         """Close the connection."""
         self._writer.close()
+
+    async def wait_closed(self) -> None:
+        """Return when the connection is closed."""
+        with suppress(ConnectionError):
+            await self._writer.wait_closed()

@@ -90,6 +90,7 @@ class Page:
         if self._reader is not None:
             self._reader.cancel()
             await asyncio.gather(self._reader, return_exceptions=True)
+        await self.socket.wait_closed()
 
 
 class Person:
