@@ -3,10 +3,13 @@ processes can open it too."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.db import connections
 
 from tests.running import Runner
@@ -20,6 +23,13 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
         test["NAME"] = str(tmp_path_factory.mktemp("database") / "toolloop.sqlite3")
     else:
         test["NAME"] = f"test_toolloop_{os.getpid()}"
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """Close what the thread of ``sync_to_async`` left open: PostgreSQL drops no database in use."""
+    yield
+    asyncio.run(sync_to_async(connections.close_all)())
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from agents.models import Assistant, Conversation, Message, Run
@@ -48,6 +49,7 @@ def test_a_worker_that_lost_its_run_executes_and_stores_nothing_more(
         let_leases_run_out()
         [run_id], _ = lifecycle.settle_lost_runs()
         assert lifecycle.take_over_run(run_id, "another worker")
+        connection.close()  # this is the provider's thread
         return calls(call("c1", "count__count"))
 
     with FakeProvider([text("unused")]) as provider:
