@@ -66,6 +66,8 @@ PAGES: dict[str, Page] = {
         path=of_conversation("delete_conversation"), method="post", owner=302
     ),
     "attachment": Page(path=picture),
+    "healthz": Page(path=lambda talk: "/healthz", other=200, nobody=200),
+    "readyz": Page(path=lambda talk: "/readyz", owner=503, other=503, nobody=503),
     "login": Page(path=lambda talk: "/login/", owner=302, other=302, nobody=200),
     "logout": Page(path=lambda talk: "/logout/", method="post", owner=302, other=302),
     "set_language": Page(
