@@ -110,6 +110,7 @@ def test_a_run_goes_on_behind_what_was_stored(runner: Runner) -> None:
     run.refresh_from_db()
     assert (run.status, run.level, run.takeovers, run.turns) == ("completed", 1, 1, 1)
     assert (run.input_tokens, run.output_tokens, run.tool_calls) == (17, 8, 1)
+    assert run.configuration["resumed"] == [0]
     assert [row["role"] for row in sent] == ["user", "assistant", "user", "assistant", "tool"]
     assert sent[-1]["content"] == "one"
     said = [row.content for row in stored_path(run.conversation_id) if row.role != "tool"]
