@@ -68,6 +68,7 @@ def leave_behind(runner: Runner, provider: FakeProvider, *rows: dict[str, object
     conversation = Conversation.objects.get(pk=first.conversation)
     run = lifecycle.submit_message(conversation, "now")
     assert lifecycle.claim_run(run.pk, "a process that died")
+    lifecycle.keep_configuration(run.pk, {"assistant": "helper"})
     conversation.refresh_from_db()
     leaf = conversation.leaf_id
     for row in rows:
