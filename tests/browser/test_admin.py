@@ -10,7 +10,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import OpenTab, Site
 
-
 ASKING_MILLISECONDS = 20_000
 
 
