@@ -22,6 +22,7 @@ from traces.inspection.marks import kind_view
 from traces.list_page import fresh_rows, list_page
 from traces.models import Span, SpanKind
 from traces.pictures import PICTURES, picture_of
+from traces.saved_views import saved_views
 from traces.trace_page import (
     LoadedTrace,
     branch_of,
@@ -36,7 +37,9 @@ from traces.trace_page import (
 @require_GET
 def trace_list(request: HttpRequest) -> HttpResponse:
     """The list of traces, narrowed and paged by its address."""
-    context = {"section": "traces", "page": list_page(request.user, request.GET)}
+    page = list_page(request.user, request.GET)
+    saved = saved_views(request.user, page.filters)
+    context = {"section": "traces", "page": page, "saved": saved}
     return render(request, "traces/list.html", context)
 
 
