@@ -38,7 +38,7 @@ from traces.trace_page import (
 def trace_list(request: HttpRequest) -> HttpResponse:
     """The list of traces, narrowed and paged by its address."""
     page = list_page(request.user, request.GET)
-    saved = saved_views(request.user, page.filters)
+    saved = saved_views(request.user, page)
     context = {"section": "traces", "page": page, "saved": saved}
     return render(request, "traces/list.html", context)
 

@@ -70,6 +70,12 @@ def test_a_view_without_a_name_is_named_by_what_it_holds(client: Client, mira: U
     assert kept(mira) == [("errors, failed", "view=errors&status=failed")]
 
 
+def test_a_name_is_proposed_in_the_words_of_the_page(client: Client) -> None:
+    query = {"view": "errors", "since": "day", "q": "rain"}
+    page = client.get(reverse("traces"), query).content.decode()
+    assert 'value="Errors, last 24 hours, rain"' in page
+
+
 def test_a_name_is_cut_and_used_once(client: Client, mira: User) -> None:
     save(client, "view=errors", "n" * 90)
     save(client, "view=slow", "n" * 60)
