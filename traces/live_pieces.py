@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from django.utils import translation
 
 from traces.inspection.view_models import LineView, PageView
+from traces.line_html import line_html
 from traces.records import SpanRecord
 from traces.trace_page import LoadedTrace, find_trace, page_of
 
@@ -62,13 +63,8 @@ def _piece(watched: Watched, name: str, page: PageView) -> dict[str, str] | None
 
 
 def _line(watched: Watched, line: LineView) -> tuple[str, str | None]:
-    if line.row is not None:
-        key = f"row-{line.row.id}"
-        html = render_to_string("traces/_row.html", {"row": line.row, "chosen": ""})
-    else:
-        assert line.sentence is not None, "a line is a row or a sentence"
-        key = line.sentence.id
-        html = render_to_string("traces/_sentence.html", {"sentence": line.sentence})
+    key = f"row-{line.row.id}" if line.row is not None else line.sentence.id  # type: ignore[union-attr]
+    html = line_html(line)
     if watched.sent.get(key) == html:
         return key, None
     watched.sent[key] = html

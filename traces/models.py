@@ -169,3 +169,21 @@ class Mention(models.Model):
 
     def __str__(self) -> str:
         return f"{self.trace_id}: {self.document_id}"
+
+
+class SavedView(models.Model):
+    """A narrowed list of traces that a person keeps. ``user`` is the person's key as text,
+    ``query`` the address's query without its ``?``."""
+
+    user = models.CharField(max_length=100)
+    name = models.CharField(max_length=60)
+    query = models.TextField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "name"], name="saved_view_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

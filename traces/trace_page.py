@@ -29,6 +29,9 @@ from traces.raw_view import RawView, raw_hashes, raw_view
 from traces.records import SpanRecord, TraceRecord
 from traces.storage import load_payloads
 
+PANELS_WITH_PAGE = 300
+"""Spans up to which the panels come with the page; of larger traces they are fetched after it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedTrace:
@@ -60,11 +63,12 @@ class SelectedSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panels:
-    """What stands below the tree, the ledger as a picture, and the context chart as a table: label,
-    tokens by series, sum."""
+    """What stands below the tree, the ledger as a picture (``hidden_groups`` are left out), and the
+    context chart as a table: label, tokens by series, sum."""
 
     view: PanelsView
     groups: tuple[LedgerGroupPicture, ...]
+    hidden_groups: int
     table: tuple[tuple[str, tuple[str, ...], str], ...]
 
 
@@ -118,7 +122,13 @@ def panels_of(loaded: LoadedTrace) -> Panels:
     """Ledger, limits, what was sent again, context growth and smells."""
     payloads = load_payloads(panel_hashes(loaded.spans))
     view = build_panels(loaded.record, loaded.spans, payloads, now_ns=loaded.now_ns)
-    return Panels(view=view, groups=ledger_groups(view.ledger), table=_growth_table(view.growth))
+    groups = ledger_groups(view.ledger)
+    return Panels(
+        view=view,
+        groups=groups,
+        hidden_groups=len(view.ledger.groups) - len(groups),
+        table=_growth_table(view.growth),
+    )
 
 
 def _growth_table(growth: GrowthView) -> tuple[tuple[str, tuple[str, ...], str], ...]:

@@ -3,7 +3,8 @@
 import { isComposing } from "./enter.js";
 import { tick } from "./times.js";
 import { Detail, fetchText } from "./trace-detail.js";
-import { LiveTrace, showGrowth } from "./trace-live.js";
+import { LiveTrace } from "./trace-live.js";
+import { fillPanels, showGrowth } from "./trace-panels.js";
 import "./trace-views.js";
 import { Finder } from "./tree-find.js";
 import { Tree } from "./tree.js";
@@ -121,6 +122,7 @@ function showView(asked) {
     if (link.dataset.view === name) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
+  fillPanels();
 }
 
 function changeView(link) {
@@ -223,4 +225,5 @@ if (body.hasAttribute("data-running")) {
   });
 }
 tick();
+fillPanels();
 if (first.searchParams.has("span")) tree.row(tree.chosen)?.scrollIntoView({ block: "nearest" });
