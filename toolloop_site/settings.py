@@ -21,6 +21,7 @@ DEBUG = ENVIRONMENT.debug
 ALLOWED_HOSTS = list(ENVIRONMENT.allowed_hosts)
 
 TOOLLOOP_EVENT_SINKS = ENVIRONMENT.event_sinks
+TOOLLOOP_TRACE_RETENTION = "agents.retention.days_by_assistant"
 TOOLLOOP_TRACE_SECRETS = "agents.secret_values.current_secrets"
 TOOLLOOP_TRACE_ACCESS = "agents.access.readable_traces"
 TOOLLOOP_ENCRYPTION_KEYS = ENVIRONMENT.encryption_keys

@@ -135,11 +135,15 @@ class Span(models.Model):
 
 
 class Blob(models.Model):
-    """A payload, stored once: the zlib-compressed JSON text under the SHA-256 of that text."""
+    """A payload, stored once: the zlib-compressed JSON text under the SHA-256 of that text.
+
+    ``unused_since_ns`` is when a pruning found that no span refers to it (``traces.pruning``).
+    """
 
     sha256 = models.CharField(max_length=64, primary_key=True)
     content = models.BinaryField()
     size = models.PositiveBigIntegerField()
+    unused_since_ns = models.BigIntegerField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.sha256
