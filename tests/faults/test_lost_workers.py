@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
+from pytest_django import Settings
 
 from agents.models import Assistant, Conversation, Message, Run
 from agents.runs import lifecycle
@@ -227,3 +229,25 @@ def test_arguments_that_are_no_json_do_not_go_back_to_the_provider(runner: Runne
         runner.run("go")
     sent = provider.requests[1].messages[1]["tool_calls"][0]["function"]["arguments"]
     assert sent == "{}"
+
+
+def test_one_person_has_only_so_many_runs_at_once(runner: Runner, settings: Settings) -> None:
+    settings.TOOLLOOP_RUNS_PER_USER = 2
+    with FakeProvider([text("hello")]) as provider:
+        runner.configure(provider)
+        first = runner.run("go")
+    conversation = Conversation.objects.get(pk=first.conversation)
+    others = [
+        lifecycle.start_conversation(conversation.user, conversation.assistant) for _ in range(3)
+    ]
+    queued = [lifecycle.submit_message(other, "now") for other in others]
+    stranger = User.objects.create_user("stranger")
+    strangers = lifecycle.start_conversation(stranger, conversation.assistant)
+    last = lifecycle.submit_message(strangers, "me too")
+    assert [lifecycle.claim_run(run.pk, "w") for run in queued] == [True, True, False]
+    assert lifecycle.claimable_runs(10) == [last.pk]
+    assert (lifecycle.place_in_queue(queued[2]), lifecycle.place_in_queue(last)) == (0, 1)
+    Run.objects.filter(pk=queued[0].pk).update(
+        status="completed", stop_reason="answered", level=1, finished_at=timezone.now()
+    )
+    assert lifecycle.claim_run(queued[2].pk, "w")
