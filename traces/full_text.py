@@ -22,7 +22,7 @@ from traces.models import Document
 SHORT = 2
 """Words of at most so many letters are found by their beginning only."""
 
-FREQUENT = 2000
+FREQUENT = 20_000
 """A word in more documents than this is frequent."""
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"

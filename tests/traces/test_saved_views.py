@@ -31,7 +31,7 @@ def client(mira: User) -> Client:
 
 
 def save(client: Client, query: str, name: str = "") -> HttpResponse:
-    return client.post(reverse("save_view"), {"query": query, "name": name})
+    return client.post(reverse("trace_view_save"), {"query": query, "name": name})
 
 
 def kept(user: User) -> list[tuple[str, str]]:
@@ -85,7 +85,7 @@ def test_a_name_is_cut_and_used_once(client: Client, mira: User) -> None:
 def test_a_view_is_removed_and_the_list_stays(client: Client, mira: User) -> None:
     save(client, "view=errors", "Bad")
     [row] = SavedView.objects.all()
-    address = reverse("remove_view", args=[row.pk])
+    address = reverse("trace_view_remove", args=[row.pk])
     response = client.post(address, {"query": "status=failed"})
     assert response["Location"] == reverse("traces") + "?status=failed"
     assert kept(mira) == []
@@ -98,18 +98,18 @@ def test_nobody_sees_or_removes_the_views_of_others(client: Client, mira: User) 
     other = Client()
     other.force_login(User.objects.create_superuser("op"))
     assert shown(other) == []
-    assert other.post(reverse("remove_view", args=[row.pk])).status_code == 404
-    nobody = Client().post(reverse("remove_view", args=[row.pk]))
+    assert other.post(reverse("trace_view_remove", args=[row.pk])).status_code == 404
+    nobody = Client().post(reverse("trace_view_remove", args=[row.pk]))
     assert nobody["Location"].startswith("/login/")
-    assert Client().post(reverse("save_view"))["Location"].startswith("/login/")
+    assert Client().post(reverse("trace_view_save"))["Location"].startswith("/login/")
     assert kept(mira) == [("Bad", "view=errors")]
 
 
 def test_views_are_changed_by_post_alone(client: Client) -> None:
     save(client, "view=errors", "Bad")
     [row] = SavedView.objects.all()
-    assert client.get(reverse("remove_view", args=[row.pk])).status_code == 405
-    assert client.get(reverse("save_view")).status_code == 405
+    assert client.get(reverse("trace_view_remove", args=[row.pk])).status_code == 405
+    assert client.get(reverse("trace_view_save")).status_code == 405
 
 
 def test_there_is_a_limit_that_says_so(
