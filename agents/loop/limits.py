@@ -32,7 +32,7 @@ class RunLimits:
     parameter_attempts: int = 3
 
     def as_json(self, *, context_window: int | None = None) -> JsonObject:
-        """The limits under their names, for the trace; with the model's window (tokens), if known."""
+        """The limits by name, for the trace, with the model's window (tokens) if it is known."""
         limits: JsonObject = asdict(self)
         return limits if context_window is None else {**limits, "context_window": context_window}
 
