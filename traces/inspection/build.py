@@ -69,8 +69,8 @@ def build_page(
     ids that are unknown fall back to the span that tells most. ``window`` is the model's; without
     it the one that was recorded with the run's limits.
 
-    A trace of more than ``traces.inspection.tree.FOLD_OVER`` spans has the turns that are not
-    selected folded: ``RowView.hidden`` counts their rows.
+    A trace of more than ``traces.inspection.windows.FOLD_OVER`` spans has the turns that are not
+    selected folded, and many turns in windows: ``RowView.hidden`` counts their rows.
     """
     reading = read_trace(trace, spans, payloads, now_ns=now_ns)
     known = window or window_of(reading)
@@ -85,7 +85,7 @@ def build_branch(
     span_id: str,
     now_ns: int,
 ) -> tuple[LineView, ...]:
-    """The lines below one row, all of them; empty for an unknown span."""
+    """The lines below one row, a span's or a window's; empty for an unknown id."""
     reading = read_trace(trace, spans, payloads, now_ns=now_ns)
     return branch_lines(reading, span_id)
 

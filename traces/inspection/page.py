@@ -5,6 +5,8 @@ Place in the house: ``traces.inspection``, pure.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.utils.translation import gettext as _
 
 from traces.inspection.marks import kind_view, run_state
@@ -18,9 +20,14 @@ from traces.records import SpanRecord
 
 
 def page_view(
-    reading: Reading, *, selected: str = "", turn: str = "", window: int | None = None
+    reading: Reading,
+    *,
+    selected: str = "",
+    turn: str = "",
+    window: int | None = None,
+    opened: Collection[str] = (),
 ) -> PageView:
-    """Verdict, totals, rail and tree."""
+    """Verdict, totals, rail and tree; ``opened`` are the ids of rows that are not to be folded."""
     trace = reading.trace
     chosen = choose_span(reading, selected, turn)
     chosen_id = chosen.id if chosen is not None else ""
@@ -32,7 +39,7 @@ def page_view(
         verdict=verdict_view(reading),
         totals=totals_view(reading),
         rail=rail_view(reading, selected=chosen_id, window=window),
-        tree=tree_view(reading, selected=chosen_id),
+        tree=tree_view(reading, selected=chosen_id, opened=opened),
         selected=chosen_id,
         turn=chosen.turn if chosen is not None else "",
         error_spans=tuple(span.id for span in error_spans(reading)),

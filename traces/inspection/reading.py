@@ -221,6 +221,11 @@ def is_failed_call(span: SpanRecord) -> bool:
     return text(span, "toolloop.outcome") not in NOT_FAILURES
 
 
+def is_failed(span: SpanRecord) -> bool:
+    """Whether something failed in a call, a request or a hook itself, not in what stands below."""
+    return is_failed_call(span) or (span.status == "error" and span.kind in ("model", "hook"))
+
+
 def tool_title(span: SpanRecord) -> str:
     """Which tool a call is of: ``weather / get``, or the name that the model used."""
     server, tool = text(span, "toolloop.server"), text(span, "gen_ai.tool.name")

@@ -13,7 +13,6 @@ from traces.inspection.marks import NOT_SENT, call_state, run_state, span_state
 from traces.inspection.reading import (
     Reading,
     integer,
-    is_failed_call,
     limits_of,
     listed,
     number,
@@ -133,11 +132,6 @@ def row_state(reading: Reading, span: SpanRecord) -> StateView | None:
         status = run_end(reading, span).status
         return None if status == "completed" else run_state(status)
     return None if span.status == "ok" else span_state(span.status)
-
-
-def row_is_bad(span: SpanRecord) -> bool:
-    """Whether the row is told as failed."""
-    return is_failed_call(span) or (span.status == "error" and span.kind in ("model", "hook"))
 
 
 def row_time(reading: Reading, span: SpanRecord) -> str:

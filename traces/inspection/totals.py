@@ -27,7 +27,7 @@ from traces.inspection.marks import kind_view
 from traces.inspection.reading import (
     Reading,
     integer,
-    is_failed_call,
+    is_failed,
     limits_of,
     number,
 )
@@ -75,11 +75,7 @@ def counts(reading: Reading) -> tuple[CountView, ...]:
 
 def error_spans(reading: Reading) -> list[SpanRecord]:
     """The spans where something failed: calls, requests and hooks; not what stands above them."""
-    return [
-        span
-        for span in reading.spans
-        if is_failed_call(span) or (span.status == "error" and span.kind in ("model", "hook"))
-    ]
+    return [span for span in reading.spans if is_failed(span)]
 
 
 def _count(name: str, spans: Sequence[SpanRecord], words: str) -> CountView:
