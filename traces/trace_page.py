@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
-from traces.inspection.build import build_panels, page_hashes, panel_hashes
+from traces.inspection.build import page_hashes, panel_hashes, panels_view
 from traces.inspection.detail_models import DetailView, TabView
 from traces.inspection.details import detail_view, hashes_for
 from traces.inspection.page import choose_span, page_view
@@ -128,15 +128,15 @@ def selected_span(loaded: LoadedTrace, span_id: str, tab: str = "") -> SelectedS
     )
 
 
-def panels_of(loaded: LoadedTrace) -> Panels:
-    """Ledger, limits, what was sent again, context growth and smells."""
-    payloads = load_payloads(panel_hashes(loaded.spans))
-    view = build_panels(loaded.record, loaded.spans, payloads, now_ns=loaded.now_ns)
-    groups = ledger_groups(view.ledger)
+def panels_of(loaded: LoadedTrace, *, has_ledger: bool = True) -> Panels:
+    """Limits, what was sent again, context growth, smells, and where wished the ledger."""
+    reading = loaded.with_payloads(panel_hashes(loaded.spans))
+    view = panels_view(reading, window=window_of(reading), has_ledger=has_ledger)
+    groups = ledger_groups(view.ledger) if view.ledger is not None else ()
     return Panels(
         view=view,
         groups=groups,
-        hidden_groups=len(view.ledger.groups) - len(groups),
+        hidden_groups=len(view.ledger.groups) - len(groups) if view.ledger is not None else 0,
         table=_growth_table(view.growth),
     )
 

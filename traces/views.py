@@ -112,7 +112,8 @@ def panels(request: HttpRequest, trace_id: str) -> HttpResponse:
     loaded = _loaded(request, trace_id)
     if loaded is None:
         return HttpResponseNotFound(_("There is no such trace."), content_type="text/plain")
-    context = {"panels": panels_of(loaded), "has_ledger": request.GET.get("ledger") == "1"}
+    has_ledger = request.GET.get("ledger") == "1"
+    context = {"panels": panels_of(loaded, has_ledger=has_ledger), "has_ledger": has_ledger}
     return render(request, "traces/_panels.html", context)
 
 

@@ -18,11 +18,19 @@ export async function bringPanels() {
   if (shown) showGrowth(shown);
 }
 
-// Fetches what did not come with the page, or is older than the rest.
+// Fetches what did not come with the page, or is older than the rest, when it is about to be seen.
 export function fillPanels() {
-  const later = [...document.querySelectorAll("[data-later]")];
-  if (later.some((panel) => panel.id !== "ledger" || !ledgerPane().hidden)) bringPanels();
+  for (const panel of document.querySelectorAll("[data-later]")) near.observe(panel);
 }
+
+const near = new IntersectionObserver(
+  (entries) => {
+    const seen = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
+    for (const panel of seen) near.unobserve(panel);
+    if (seen.some((panel) => panel.isConnected && panel.hasAttribute("data-later"))) bringPanels();
+  },
+  { rootMargin: "50%" },
+);
 
 export function showGrowth(which) {
   for (const pane of document.querySelectorAll("[data-growth-pane]")) pane.hidden = pane.dataset.growthPane !== which;

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from traces.inspection.marks import kind_view, run_state
 from traces.inspection.rail import rail_spans, rail_view
 from traces.inspection.reading import Reading, is_waiting
-from traces.inspection.totals import counts, error_spans, totals_view
+from traces.inspection.totals import counts, totals_view
 from traces.inspection.tree import tree_view
 from traces.inspection.verdicts import run_end, run_verdict
 from traces.inspection.view_models import PageView, VerdictView
@@ -42,7 +42,7 @@ def page_view(
         tree=tree_view(reading, selected=chosen_id, opened=opened),
         selected=chosen_id,
         turn=chosen.turn if chosen is not None else "",
-        error_spans=tuple(span.id for span in error_spans(reading)),
+        error_spans=tuple(span.id for span in reading.failed),
         turn_spans=tuple(span.id for span in rail_spans(reading)),
         is_running=reading.is_running,
     )
@@ -78,7 +78,7 @@ def choose_span(reading: Reading, selected: str, turn: str) -> SpanRecord | None
         is_own = span.run == reading.trace.run
         if turn and is_own and ("F" if span.kind == "fallback" else span.turn) == turn:
             return span
-    errors = error_spans(reading)
+    errors = reading.failed
     if errors and reading.trace.status == "failed":
         return errors[-1]
     answers = [s for s in reading.spans if s.kind == "model" and s.status == "ok"]

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from traces.inspection.axis import share
 from traces.inspection.formats import clauses, count, duration, pixels, place
 from traces.inspection.links import span_href
-from traces.inspection.reading import Reading, integer, is_failed_call
+from traces.inspection.reading import Reading, integer
 from traces.inspection.row_bars import MIN_SHARE
 from traces.inspection.row_texts import turn_title
 from traces.inspection.view_models import BlockView
@@ -53,7 +53,9 @@ def turn_sums(reading: Reading) -> TurnSums:
             sums.tokens[owner] = max(sums.tokens.get(owner, 0), tokens)
         elif span.kind == "tool_call":
             sums.calls[owner] += 1
-            sums.failed[owner] += is_failed_call(span)
+    for span in reading.failed:
+        if span.kind == "tool_call" and span.id in sums.owners:
+            sums.failed[sums.owners[span.id]] += 1
     return sums
 
 

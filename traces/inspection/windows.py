@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from traces.inspection.reading import Reading, integer, is_failed
+from traces.inspection.reading import Reading, integer
 from traces.records import SpanRecord
 
 FOLD_OVER = 300
@@ -151,10 +151,11 @@ def folds_for(reading: Reading, selected: str, opened: Collection[str]) -> Folds
 def sums_below(reading: Reading) -> Sums:
     """The sums of the whole trace, in one pass."""
     sums = Sums(rows={}, errors={}, tokens={})
+    failed = {span.id for span in reading.failed}
     for span, parent in reversed(list(_from_the_top(reading))):
         rows, errors, tokens = sums.of(span)
         sums.rows[parent] = sums.rows.get(parent, 0) + rows + 1
-        errors += is_failed(span)
+        errors += span.id in failed
         if errors:
             sums.errors[parent] = sums.errors.get(parent, 0) + errors
         if span.kind == "model":
