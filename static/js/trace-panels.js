@@ -3,6 +3,8 @@
 import { replaceChildren } from "./fragments.js";
 import { fetchText } from "./trace-detail.js";
 
+const PAUSE = 250;
+
 const ledgerPane = () => document.querySelector('[data-view-pane="ledger"]');
 
 // Brings the panels up to date; the ledger, which may be long, only where it is looked at.
@@ -23,11 +25,16 @@ export function fillPanels() {
   for (const panel of document.querySelectorAll("[data-later]")) near.observe(panel);
 }
 
+// Who only passes by on the way to the next trace asks for nothing.
+function bringAwaited(seen) {
+  if (seen.some((panel) => panel.isConnected && panel.hasAttribute("data-later"))) bringPanels();
+}
+
 const near = new IntersectionObserver(
   (entries) => {
     const seen = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
     for (const panel of seen) near.unobserve(panel);
-    if (seen.some((panel) => panel.isConnected && panel.hasAttribute("data-later"))) bringPanels();
+    if (seen.length) setTimeout(() => bringAwaited(seen), PAUSE);
   },
   { rootMargin: "50%" },
 );

@@ -10,9 +10,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from traces.inspection.axis import share
 from traces.inspection.formats import clauses, count, duration, pixels, place
 from traces.inspection.links import span_href
@@ -20,6 +17,8 @@ from traces.inspection.reading import Reading, integer
 from traces.inspection.row_bars import MIN_SHARE
 from traces.inspection.row_texts import turn_title
 from traces.inspection.view_models import BlockView
+from traces.inspection.words import gettext as _
+from traces.inspection.words import ngettext
 from traces.records import SpanRecord
 
 PLAIN_OVER = 100

@@ -5,9 +5,6 @@ Place in the house: ``traces.inspection``, pure.
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from traces.inspection.formats import clauses, count, duration, one_line, telling_argument
 from traces.inspection.marks import NOT_SENT, call_state, run_state, span_state
 from traces.inspection.reading import (
@@ -23,6 +20,8 @@ from traces.inspection.reading import (
 from traces.inspection.turn_verdicts import provider_reason
 from traces.inspection.verdicts import run_end
 from traces.inspection.view_models import StateView
+from traces.inspection.words import gettext as _
+from traces.inspection.words import ngettext
 from traces.records import SpanRecord
 
 

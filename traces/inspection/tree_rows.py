@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from traces.inspection.formats import clauses, count, duration, short_count
 from traces.inspection.links import span_href
 from traces.inspection.marks import kind_view
@@ -25,6 +22,8 @@ from traces.inspection.row_texts import (
 )
 from traces.inspection.view_models import RowView
 from traces.inspection.windows import Item, Window
+from traces.inspection.words import gettext as _
+from traces.inspection.words import ngettext
 from traces.records import SpanRecord
 
 
