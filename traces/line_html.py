@@ -12,7 +12,14 @@ from html import escape
 
 from django.utils.safestring import SafeString, mark_safe
 
-from traces.inspection.view_models import BarView, KindView, LineView, RowView, SentenceView
+from traces.inspection.view_models import (
+    BarView,
+    BlockView,
+    KindView,
+    LineView,
+    RowView,
+    SentenceView,
+)
 
 
 def lines_html(lines: Iterable[LineView], chosen: str = "") -> SafeString:
@@ -34,6 +41,12 @@ def bars_html(bars: Iterable[BarView]) -> SafeString:
     return mark_safe("".join(_bar(bar) for bar in bars))
 
 
+def plain_blocks_html(blocks: Iterable[BlockView]) -> SafeString:
+    """Blocks of the rail that are nothing but a way to their turns."""
+    # Every part is escaped where it is made.
+    return mark_safe("".join(_plain_block(block) for block in blocks))
+
+
 def ticks_html(text: str) -> str:
     """A sentence in which what stands between back quotes is code."""
     pieces = text.split("`")
@@ -50,7 +63,6 @@ def _row(row: RowView, *, is_chosen: bool) -> str:
     can_open = row.has_children or bool(row.hidden)
     expanded = f' aria-expanded="{"false" if row.hidden else "true"}"' if can_open else ""
     described = f' aria-describedby="{escape(row.sentence)}"' if row.sentence else ""
-    marks = f"{' data-folded' if row.hidden else ''}{' data-running' if row.is_running else ''}"
     clock = f' data-elapsed="{row.duration_ms:.0f}"' if row.is_running else ""
     bars = "".join(_bar(bar) for bar in row.bars)
     return (
@@ -61,7 +73,7 @@ def _row(row: RowView, *, is_chosen: bool) -> str:
         f' tabindex="{0 if is_chosen else -1}" aria-label="{escape(row.label)}"{described}'
         f' data-span="{escape(row.id)}" data-parent="{escape(row.parent)}"'
         f' data-kind="{escape(row.kind.name)}" data-turn="{escape(row.turn)}"'
-        f' data-level="{row.level}"{marks}>'
+        f' data-level="{row.level}"{_marks(row)}>'
         f'<span class="tr-n">{_icon("down", "i i-s tw") if can_open else _NO_TWIST}'
         f"{_kind(row.kind)}{_name(row)}{_state(row)}</span>"
         f'<span class="tr-d num"{clock}>{escape(row.time)}</span>'
@@ -69,6 +81,18 @@ def _row(row: RowView, *, is_chosen: bool) -> str:
         f'<span class="tr-l"><svg class="lane zoomed" width="100%" height="28" aria-hidden="true">'
         f"{bars}</svg></span></a>\n"
     )
+
+
+def _marks(row: RowView) -> str:
+    """What the page's script has to know of a row."""
+    marks = " data-running" if row.is_running else ""
+    if row.kind.name in ("turn", "fallback"):
+        marks += f' data-order="{row.order}"'
+    if row.is_window:
+        marks += " data-window"
+    if row.hidden:
+        marks += " data-folded"
+    return f'{marks} data-errors="{row.hidden_errors}"' if row.hidden_errors else marks
 
 
 _NO_TWIST = '<span class="tw"></span>'
@@ -81,8 +105,8 @@ def _name(row: RowView) -> str:
         argument = f" <code{css}>{escape(row.argument)}</code>"
     if row.note:
         note = f' <span class="muted">{escape(row.note)}</span>'
-    if row.hidden:
-        hidden = f' <span class="muted">{escape(row.hidden_text)}</span>'
+    if row.hidden_text:
+        hidden = f' <span class="muted tr-more">{escape(row.hidden_text)}</span>'
     return f'<span class="clip"><b>{escape(row.title)}</b>{argument}{note}{hidden}</span>'
 
 
@@ -105,6 +129,19 @@ def _sentence(sentence: SentenceView) -> str:
         f' id="{escape(sentence.id)}" data-of="{escape(sentence.of)}"'
         f' data-level="{sentence.level}" role="none">{mark}'
         f"<span>{ticks_html(sentence.text)}</span></p>\n"
+    )
+
+
+def _plain_block(block: BlockView) -> str:
+    css = "b kf" if block.number == "F" else "b-bad" if block.is_bad else "b km"
+    current = ' aria-current="true"' if block.is_selected else ""
+    place = f'x="{block.x}" width="{block.width}"'
+    return (
+        f'<a href="{escape(block.href)}" class="rail-turn" data-jump data-block="{block.first}"'
+        f' data-until="{block.last}" aria-label="{escape(block.label)}"{current}>'
+        f'<rect class="rail-hit" {place} height="90"/>'
+        f'<rect class="{css}" {place} y="{block.top}" height="90"/>'
+        f'<rect class="rail-sel" {place} y="91" height="3"/></a>'
     )
 
 

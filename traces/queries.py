@@ -177,9 +177,10 @@ def count_found(readable: QuerySet[Trace], filters: ListFilters) -> FoundCounts:
 
 def assistants_of(traces: QuerySet[Trace]) -> list[tuple[str, str]]:
     """The assistants that have traces: id and newest name, by name."""
-    rows = traces.order_by("start_ns").values_list("assistant", "assistant_name").distinct()
-    named = {assistant: name or assistant for assistant, name in rows if assistant}
-    return sorted(named.items(), key=lambda pair: pair[1].casefold())
+    ids = traces.order_by().values_list("assistant", flat=True).distinct()
+    newest = {own: traces.filter(assistant=own).order_by("-start_ns").first() for own in ids if own}
+    named = [(own, trace.assistant_name or own) for own, trace in newest.items() if trace]
+    return sorted(named, key=lambda pair: pair[1].casefold())
 
 
 def _page(

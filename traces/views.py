@@ -98,11 +98,11 @@ def span(request: HttpRequest, trace_id: str, span_id: str) -> HttpResponse:
 @login_required
 @require_GET
 def branch(request: HttpRequest, trace_id: str, span_id: str) -> HttpResponse:
-    """The rows of the tree below one that was folded."""
+    """The rows of the tree below one that was folded; with ``deep=1`` down to the last one."""
     loaded = _loaded(request, trace_id)
     if loaded is None:
         return HttpResponseNotFound(_("There is no such trace."), content_type="text/plain")
-    return HttpResponse(lines_html(branch_of(loaded, span_id)))
+    return HttpResponse(lines_html(branch_of(loaded, span_id, deep=request.GET.get("deep") == "1")))
 
 
 @login_required
@@ -112,7 +112,8 @@ def panels(request: HttpRequest, trace_id: str) -> HttpResponse:
     loaded = _loaded(request, trace_id)
     if loaded is None:
         return HttpResponseNotFound(_("There is no such trace."), content_type="text/plain")
-    context = {"panels": panels_of(loaded), "has_ledger": request.GET.get("ledger") == "1"}
+    has_ledger = request.GET.get("ledger") == "1"
+    context = {"panels": panels_of(loaded, has_ledger=has_ledger), "has_ledger": has_ledger}
     return render(request, "traces/_panels.html", context)
 
 

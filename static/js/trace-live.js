@@ -17,7 +17,10 @@ export class LiveTrace {
     this.state = document.getElementById("live-state");
     this.socket = new Socket(`/ws/traces/${trace}/`, {
       onMessage: (message) => this.receive(message),
-      onOpen: () => this.select(tree.chosen),
+      onOpen: () => {
+        this.select(tree.chosen);
+        this.open([...tree.opened]);
+      },
       onState: (isOpen) => this.show(isOpen),
     });
     this.clock = setInterval(tick, 100);
@@ -26,6 +29,11 @@ export class LiveTrace {
   // What is selected is never left out of a large tree.
   select(span) {
     this.socket.send({ type: "select", span });
+  }
+
+  // Neither are the rows below those that the reader opened.
+  open(rows) {
+    this.socket.send({ type: "open", spans: rows });
   }
 
   show(isOpen) {

@@ -3,6 +3,8 @@
 import { replaceChildren } from "./fragments.js";
 import { fetchText } from "./trace-detail.js";
 
+const PAUSE = 250;
+
 const ledgerPane = () => document.querySelector('[data-view-pane="ledger"]');
 
 // Brings the panels up to date; the ledger, which may be long, only where it is looked at.
@@ -18,11 +20,24 @@ export async function bringPanels() {
   if (shown) showGrowth(shown);
 }
 
-// Fetches what did not come with the page, or is older than the rest.
+// Fetches what did not come with the page, or is older than the rest, when it is about to be seen.
 export function fillPanels() {
-  const later = [...document.querySelectorAll("[data-later]")];
-  if (later.some((panel) => panel.id !== "ledger" || !ledgerPane().hidden)) bringPanels();
+  for (const panel of document.querySelectorAll("[data-later]")) near.observe(panel);
 }
+
+// Who only passes by on the way to the next trace asks for nothing.
+function bringAwaited(seen) {
+  if (seen.some((panel) => panel.isConnected && panel.hasAttribute("data-later"))) bringPanels();
+}
+
+const near = new IntersectionObserver(
+  (entries) => {
+    const seen = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
+    for (const panel of seen) near.unobserve(panel);
+    if (seen.length) setTimeout(() => bringAwaited(seen), PAUSE);
+  },
+  { rootMargin: "50%" },
+);
 
 export function showGrowth(which) {
   for (const pane of document.querySelectorAll("[data-growth-pane]")) pane.hidden = pane.dataset.growthPane !== which;

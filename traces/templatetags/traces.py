@@ -13,8 +13,8 @@ from django import template
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from traces.inspection.view_models import BarView, LineView
-from traces.line_html import bars_html, lines_html, ticks_html
+from traces.inspection.view_models import BarView, BlockView, LineView
+from traces.line_html import bars_html, lines_html, plain_blocks_html, ticks_html
 
 register = template.Library()
 
@@ -46,6 +46,12 @@ def ticks(text: str) -> SafeString:
 def span_bars(bars: Iterable[BarView]) -> SafeString:
     """The bars of a block of the rail."""
     return bars_html(bars)
+
+
+@register.simple_tag
+def plain_blocks(blocks: Iterable[BlockView]) -> SafeString:
+    """The blocks of a rail with many turns."""
+    return plain_blocks_html(blocks)
 
 
 @register.simple_tag
