@@ -154,6 +154,7 @@ def measure_one(database: str, runs: int, turns: int) -> bool:
             os.environ["DATABASE_URL"] = stack.enter_context(private_postgres()).url
         else:
             os.environ["DATABASE_URL"] = f"sqlite:///{folder}/bench.sqlite3"
+        os.environ["TOOLLOOP_RUNS_PER_USER"] = str(runs)
         print("loop                         turns/s  ratio  bound")
         plain = measure_plain(model_url, server_url, runs, turns)
         report("plain", plain, plain, runs * turns)

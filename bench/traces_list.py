@@ -121,6 +121,9 @@ def _text(key: str, place: int) -> str:
 
 def questions() -> Iterator[tuple[str, int, Callable[[], object]]]:
     """Name, bound in ms and the work of everything that is asked."""
+    from django.contrib.auth import get_user_model
+
+    from traces.list_page import list_page
     from traces.models import Trace
     from traces.queries import (
         ListFilters,
@@ -147,6 +150,15 @@ def questions() -> Iterator[tuple[str, int, Callable[[], object]]]:
     for name, filters in usual.items():
         yield f"page: {name}", FILTER_BOUND_MS, page(filters)
     middle = f"{Trace.objects.order_by('start_ns')[1000].start_ns}-x"
+    person = get_user_model().objects.create_superuser("bench", password="x")
+
+    def whole(**query: str) -> Callable[[], object]:
+        return lambda: list_page(person, query)
+
+    yield "whole page", FILTER_BOUND_MS, whole()
+    yield "whole page: assistant", FILTER_BOUND_MS, whole(assistant="assistant-3")
+    yield "whole page: umbrella", SEARCH_BOUND_MS, whole(q="umbrella")
+    yield "whole page: 订单", SEARCH_BOUND_MS, whole(q="订单")
     yield "page: far back", FILTER_BOUND_MS, lambda: read_page(Trace.objects.all(), after=middle)
     yield "counts", FILTER_BOUND_MS, lambda: count_by_stop_reason(Trace.objects.all())
     yield "assistants", FILTER_BOUND_MS, lambda: assistants_of(Trace.objects.all())

@@ -51,6 +51,8 @@ class Environment:
     trusted_env: tuple[str, ...]
     hook_modules: tuple[str, ...]
     trace_redact: tuple[str, ...]
+    runs_per_process: int
+    runs_per_user: int
     openai_api_key: str
     openai_base_url: str
     openai_model: str
@@ -89,6 +91,8 @@ def read_environment(environ: Mapping[str, str], base_dir: Path) -> Environment:
         hook_modules=_read_list(
             environ, "TOOLLOOP_HOOK_MODULES", _DOTTED, "modules such as myproject.hooks"
         ),
+        runs_per_process=_read_number(environ, "TOOLLOOP_RUNS_PER_PROCESS", default=20),
+        runs_per_user=_read_number(environ, "TOOLLOOP_RUNS_PER_USER", default=5),
         trace_redact=_read_patterns(environ, "TOOLLOOP_TRACE_REDACT"),
         openai_api_key=_read_word(environ, "OPENAI_API_KEY", is_secret=True),
         openai_base_url=_read_url(environ, "OPENAI_BASE_URL", ("http", "https")),
@@ -115,6 +119,17 @@ def _read_bool(environ: Mapping[str, str], name: str, *, default: bool) -> bool:
     if text.lower() in FALSE_WORDS:
         return False
     raise refuse(name, "true or false", repr(text))
+
+
+def _read_number(environ: Mapping[str, str], name: str, *, default: int) -> int:
+    """A whole number from 1 to 10,000."""
+    text = _text(environ, name)
+    if not text:
+        return default
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    if not 1 <= number <= 10_000:
+        raise refuse(name, "a whole number from 1 to 10000", repr(text))
+    return number
 
 
 def _read_word(environ: Mapping[str, str], name: str, *, is_secret: bool = False) -> str:

@@ -1,7 +1,8 @@
 """The socket of one trace in one browser tab.
 
 Place in the house: ``traces``. It sends what is new while the trace goes on, and nothing after its
-end. What it takes: ``select`` (the span that is shown, which is never folded) and ``ping``.
+end. What it takes: ``select`` (the span that is shown, which is never folded), ``open`` (the rows
+that the reader opened) and ``ping``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ LOOK_SECONDS = 1.0
 
 SHARE_OF_TIME = 5
 """Making the pieces may take this part of the time; of large traces they come less often."""
+
+KINDS = ("select", "open", "ping")
+"""What a browser may say."""
 
 NOT_FOUND, LOGGED_OUT = 4404, 4401
 
@@ -71,8 +75,8 @@ class TraceConsumer(AsyncWebsocketConsumer):
             message = None
         if self.sender is None:
             return
-        if not isinstance(message, dict) or message.get("type") not in ("select", "ping"):
-            text = "expected a JSON object of type select or ping"
+        if not isinstance(message, dict) or message.get("type") not in KINDS:
+            text = "expected a JSON object of type select, open or ping"
             await self.send(json.dumps({"type": "error", "code": "bad_message", "message": text}))
             return
         if not await self._is_logged_in():
@@ -80,6 +84,9 @@ class TraceConsumer(AsyncWebsocketConsumer):
             return
         if message["type"] == "ping":
             await self.send('{"type":"pong"}')
+        elif message["type"] == "open":
+            spans = message.get("spans")
+            self.watched.open(spans if isinstance(spans, list) else [])
         else:
             self.watched.selected = str(message.get("span") or "")[:16]
 

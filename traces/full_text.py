@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from django.db import connections, router
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.models import BooleanField, F, Func, QuerySet
+from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
 from traces.models import Document
@@ -22,7 +21,7 @@ from traces.models import Document
 SHORT = 2
 """Words of at most so many letters are found by their beginning only."""
 
-FREQUENT = 2000
+FREQUENT = 20_000
 """A word in more documents than this is frequent."""
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -98,46 +97,28 @@ def matching_documents(term: str) -> QuerySet[Document]:
     return documents
 
 
-def is_frequent(term: str) -> bool:
-    """Whether a term occurs in so many documents that it is quicker to look into each trace."""
-    if not _is_sqlite():
-        return False
-    questions = list(_questions(term))
+def frequent_pieces(term: str) -> list[str]:
+    """The pieces of a term that occurs in so many documents that it is quicker to look into each
+    trace's own texts; nothing for other terms, and for those that only the index finds: short
+    words, letters with another case than those of ASCII.
+    """
+    pieces = [piece.strip() for piece in _PIECES.findall(term) if piece.strip()]
+    if not _is_sqlite() or not all(_is_plain(piece) for piece in pieces):
+        return []
     connection = connections[router.db_for_read(Document)]
     with connection.cursor() as cursor:
-        for table, asked in questions:
+        for table, asked in map(_question, pieces):
             sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH %s LIMIT %s)"
             cursor.execute(sql, (asked, FREQUENT + 1))
             if cursor.fetchone()[0] <= FREQUENT:
-                return False
-    return bool(questions)
+                return []
+    return pieces
 
 
-class Mentions(Func):
-    """Whether a trace mentions a term, asked trace by trace. SQLite only.
-
-    For words that are nearly everywhere: a page of the newest ones is found after a few traces, and
-    the list of all documents that hold the word is never made.
-    """
-
-    output_field = BooleanField()
-
-    def __init__(self, term: str) -> None:
-        super().__init__(F("pk"))
-        self.questions = list(_questions(term))
-
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, list[Any]]:
-        """The condition; the tables are joined in this order, the trace's own texts first."""
-        key, parameters = compiler.compile(self.source_expressions[0])
-        joins, asked = [], []
-        for place, (table, question) in enumerate(self.questions):
-            joins.append(
-                f" CROSS JOIN {table} f{place} ON f{place}.rowid = m.document_id"
-                f" AND f{place}.{table} MATCH %s"
-            )
-            asked.append(question)
-        sql = f"EXISTS (SELECT 1 FROM traces_mention m{''.join(joins)} WHERE m.trace_id = {key})"
-        return sql, [*asked, *parameters]
+def _is_plain(piece: str) -> bool:
+    """Whether LIKE finds a piece where the index does."""
+    is_long = len(piece) > (1 if _IS_CJK.match(piece) else SHORT)
+    return is_long and (piece.isascii() or piece.lower() == piece.upper())
 
 
 def _is_sqlite() -> bool:

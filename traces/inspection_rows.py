@@ -7,12 +7,17 @@ are loaded by hash with ``traces.storage.load_payloads``: those that ``page_hash
 
 from __future__ import annotations
 
+import json
+
+from django.db.models import TextField
+from django.db.models.functions import Cast
+
 from traces.models import Span, Trace
 from traces.records import SpanRecord, TraceRecord
 
 _SPAN_COLUMNS = (
     "id", "trace_id", "parent", "run", "position", "kind", "name", "start_ns", "turn", "status",
-    "end_ns", "attributes",
+    "end_ns",
 )  # fmt: skip
 
 
@@ -27,8 +32,12 @@ def load_trace(trace_id: str) -> tuple[TraceRecord, list[SpanRecord]] | None:
 
 def load_spans(trace_id: str) -> list[SpanRecord]:
     """All spans of a trace in order."""
-    rows = Span.objects.filter(trace=trace_id).order_by("position", "id")
-    return [_span(*values) for values in rows.values_list(*_SPAN_COLUMNS)]
+    found = Span.objects.filter(trace=trace_id).order_by("position", "id")
+    rows = found.values_list(*_SPAN_COLUMNS, Cast("attributes", TextField()))
+    # One parser for all rows: a call of it for each takes three times as long.
+    texts = [row[-1] for row in rows]
+    attributes = json.loads(f"[{','.join(texts)}]")
+    return [_span(*row[:-1], known) for row, known in zip(rows, attributes, strict=True)]
 
 
 def _span(

@@ -12,6 +12,9 @@ from traces.inspection.panel_models import LedgerGroupView, LedgerLineView, Ledg
 
 ROW, LEFT, RIGHT = 28, 6, 82
 
+MAX_GROUPS = 400
+"""Answers whose calls are shown; the counts above them are of all."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireView:
@@ -36,8 +39,8 @@ class LedgerGroupPicture:
 
 
 def ledger_groups(ledger: LedgerView) -> tuple[LedgerGroupPicture, ...]:
-    """The groups of a ledger with their wires."""
-    return tuple(_group(group) for group in ledger.groups)
+    """The first groups of a ledger with their wires."""
+    return tuple(_group(group) for group in ledger.groups[:MAX_GROUPS])
 
 
 def _group(group: LedgerGroupView) -> LedgerGroupPicture:

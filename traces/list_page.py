@@ -29,7 +29,7 @@ from traces.queries import (
     STATUSES,
     ListFilters,
     assistants_of,
-    count_by_stop_reason,
+    count_found,
     count_newer,
     cursor_of,
     filter_traces,
@@ -100,25 +100,26 @@ def list_page(user: Reader, query: Mapping[str, str]) -> ListPageView:
     readable = readable_traces(user)
     found = filter_traces(readable, filters)
     page = read_page(found, after=query.get("after", ""), before=query.get("before", ""))
-    total = found.count()
+    counts = count_found(readable, filters)
+    total = counts.total
+    shown_total = _("more than %(n)s") if counts.is_more else "%(n)s"
     rows, axis = _rows(user, page.rows)
-    counts = count_by_stop_reason(filter_traces(readable, filters.but(stop="")))
-    facets = facet_views(counts)
+    facets = facet_views(counts.by_stop_reason)
     return ListPageView(
         filters=filters,
         kept=tuple(filters.but(words="").named().items()),
         query=filters.query(),
         views=_quick_views(filters),
-        chips=_chips(readable, filters, counts),
+        chips=_chips(readable, filters, counts.by_stop_reason),
         facets=tuple((facet, filters.but(stop=facet.reason).query()) for facet in facets),
         has_bar=any(facet.width for facet in facets),
-        total=ngettext("%(n)s run", "%(n)s runs", total) % {"n": count(total)},
+        total=ngettext("%(n)s run", "%(n)s runs", total) % {"n": shown_total % {"n": count(total)}},
         rows=rows,
         axis=axis,
         axis_text=_("Duration, to %(time)s") % {"time": seconds(axis)},
         newest=cursor_of(page.rows[0]) if page.rows else "",
         foot=_("%(shown)s of %(total)s, newest first.")
-        % {"shown": count(len(page.rows)), "total": count(total)},
+        % {"shown": count(len(page.rows)), "total": shown_total % {"n": count(total)}},
         newer_text=newer_text(page.newer_count),
         older=filters.query(after=page.older) if page.older else "",
         newer=filters.query(before=page.newer) if page.newer else "",

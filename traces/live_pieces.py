@@ -6,28 +6,44 @@ page's own templates, so that a page that was open and one that was loaded look 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from traces.inspection.view_models import LineView, PageView
+from traces.inspection.view_models import LineView, PageView, RowView
+from traces.line_html import line_html
 from traces.records import SpanRecord
 from traces.trace_page import LoadedTrace, find_trace, page_of
 
 PIECES = ("_verdict", "_rail", "_axis", "_grid")
+MAX_OPENED = 2000
+"""Rows of one browser that are kept open."""
+
+STAYS_OPEN = 1500
+"""Lines of a growing trace up to which turns stay open when they have ended."""
+
 IDS = {"_verdict": "verdict", "_rail": "rail", "_axis": "axis", "_grid": "grid"}
 
 
 @dataclass(slots=True, kw_only=True)
 class Watched:
-    """What one browser has of a trace: the texts that were sent, the spans as they were then."""
+    """What one browser has of a trace: the texts that were sent, the spans as they were then, and
+    the rows that are open in it."""
 
     trace_id: str
     language: str
     selected: str = ""
     sent: dict[str, str] = field(default_factory=dict)
     spans: dict[str, SpanRecord] = field(default_factory=dict)
+    opened: set[str] = field(default_factory=set)
+
+    def open(self, rows: Iterable[object]) -> None:
+        """Keep these rows open; of very many no more are kept."""
+        for row in rows:
+            if len(self.opened) < MAX_OPENED:
+                self.opened.add(str(row)[:17])
 
 
 def fresh_pieces(watched: Watched) -> dict[str, object] | None:
@@ -40,9 +56,13 @@ def fresh_pieces(watched: Watched) -> dict[str, object] | None:
     if loaded is None:
         return None
     with translation.override(watched.language):
-        page = page_of(loaded, selected=watched.selected)
+        page = page_of(loaded, selected=watched.selected, opened=watched.opened)
         pieces = [_piece(watched, name, page) for name in PIECES]
         lines = [_line(watched, line) for line in page.tree.lines]
+    _forget_folded(watched, lines)
+    if len(lines) <= STAYS_OPEN:
+        # What the reader has before the eyes does not close when the next turn begins.
+        watched.open(line.row.id for line in page.tree.lines if line.row and _is_open(line.row))
     return {
         "type": "trace",
         "pieces": [piece for piece in pieces if piece is not None],
@@ -62,17 +82,22 @@ def _piece(watched: Watched, name: str, page: PageView) -> dict[str, str] | None
 
 
 def _line(watched: Watched, line: LineView) -> tuple[str, str | None]:
-    if line.row is not None:
-        key = f"row-{line.row.id}"
-        html = render_to_string("traces/_row.html", {"row": line.row, "chosen": ""})
-    else:
-        assert line.sentence is not None, "a line is a row or a sentence"
-        key = line.sentence.id
-        html = render_to_string("traces/_sentence.html", {"sentence": line.sentence})
+    key = f"row-{line.row.id}" if line.row is not None else line.sentence.id  # type: ignore[union-attr]
+    html = line_html(line)
     if watched.sent.get(key) == html:
         return key, None
     watched.sent[key] = html
     return key, html
+
+
+def _forget_folded(watched: Watched, lines: Sequence[tuple[str, str | None]]) -> None:
+    """Forget lines that the browser has no more, so that they are sent when they come back."""
+    kept = {key for key, _html in lines} | set(IDS.values())
+    watched.sent = {key: html for key, html in watched.sent.items() if key in kept}
+
+
+def _is_open(row: RowView) -> bool:
+    return row.has_children and not row.hidden and row.kind.name in ("turn", "fallback")
 
 
 def _changed(watched: Watched, loaded: LoadedTrace) -> list[str]:

@@ -135,11 +135,15 @@ class Span(models.Model):
 
 
 class Blob(models.Model):
-    """A payload, stored once: the zlib-compressed JSON text under the SHA-256 of that text."""
+    """A payload, stored once: the zlib-compressed JSON text under the SHA-256 of that text.
+
+    ``unused_since_ns`` is when a pruning found that no span refers to it (``traces.pruning``).
+    """
 
     sha256 = models.CharField(max_length=64, primary_key=True)
     content = models.BinaryField()
     size = models.PositiveBigIntegerField()
+    unused_since_ns = models.BigIntegerField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.sha256
@@ -169,3 +173,21 @@ class Mention(models.Model):
 
     def __str__(self) -> str:
         return f"{self.trace_id}: {self.document_id}"
+
+
+class SavedView(models.Model):
+    """A narrowed list of traces that a person keeps. ``user`` is the person's key as text,
+    ``query`` the address's query without its ``?``."""
+
+    user = models.CharField(max_length=100)
+    name = models.CharField(max_length=60)
+    query = models.TextField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "name"], name="saved_view_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,4 +1,4 @@
-"""What the page of a trace fetches beside its own pieces: pictures of the whole, and exports.
+"""What the pages of the traces ask for beside their own pieces: pictures, exports, saved views.
 
 Place in the house: ``traces``. Who may read what comes from ``traces.access``.
 """
@@ -6,14 +6,23 @@ Place in the house: ``traces``. Who may read what comes from ``traces.access``.
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseNotFound
-from django.shortcuts import render
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBadRequest,
+    HttpResponseNotFound,
+    QueryDict,
+)
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
 from traces.access import readable_traces
 from traces.exports import export_format, file_name
 from traces.pictures import picture_of
+from traces.queries import read_filters
+from traces.saved_views import MAX_VIEWS, drop_view, keep_view
 from traces.trace_page import find_trace
 
 
@@ -33,6 +42,29 @@ def export(request: HttpRequest, trace_id: str, name: str) -> HttpResponse:
     return HttpResponse(
         chosen.make(found, has_content), content_type=chosen.content_type, headers=headers
     )
+
+
+@login_required
+@require_POST
+def save_view(request: HttpRequest) -> HttpResponse:
+    """Keep the list that ``query`` asks for under a ``name``, and show it."""
+    filters = read_filters(QueryDict(request.POST.get("query", "")))
+    if filters.is_empty or not keep_view(request.user, filters, request.POST.get("name", "")):
+        text = _("A view holds at least one filter, and a person keeps at most %(n)d of them.")
+        return HttpResponseBadRequest(
+            text % {"n": MAX_VIEWS}, content_type="text/plain; charset=utf-8"
+        )
+    return redirect(reverse("traces") + filters.query())
+
+
+@login_required
+@require_POST
+def remove_view(request: HttpRequest, key: int) -> HttpResponse:
+    """Take a view of one's own away, and go back to the list."""
+    if not drop_view(request.user, key):
+        return HttpResponseNotFound(_("There is no such view."), content_type="text/plain")
+    filters = read_filters(QueryDict(request.POST.get("query", "")))
+    return redirect(reverse("traces") + filters.query())
 
 
 @login_required

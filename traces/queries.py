@@ -7,6 +7,7 @@ told by the first or last row of its neighbour, so that rows keep their place wh
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
@@ -22,6 +23,9 @@ SLOW_MS = 10_000
 
 MAX_NEWER = 999
 """Newer runs that are counted; of more only that there are more is told."""
+
+MAX_COUNTED = 1000
+"""Traces that a search counts: beyond that only that there are more is told."""
 
 VIEWS = ("fell_back", "errors", "slow")
 STATUSES = ("running", "completed", "failed", "cancelled", "interrupted")
@@ -74,6 +78,16 @@ class TracePage:
     newer_count: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundCounts:
+    """How many traces were found, and of each stop reason; ``is_more`` where not all were
+    counted."""
+
+    total: int
+    by_stop_reason: dict[str, int]
+    is_more: bool = False
+
+
 def read_filters(query: Mapping[str, str]) -> ListFilters:
     """The filters of an address; what makes no sense narrows nothing."""
 
@@ -123,11 +137,13 @@ def read_page(traces: QuerySet[Trace], *, after: str = "", before: str = "") -> 
     if key_before is not None and key_after is None:
         rows = list(traces.filter(_newer(*key_before)).order_by("start_ns", "pk")[:PAGE_SIZE])
         if len(rows) == PAGE_SIZE:
-            return _page(traces, rows[::-1])
+            return _page(traces, rows[::-1], has_older=True, has_newer=True)
     found = traces.order_by("-start_ns", "-pk")
     if key_after is not None:
         found = found.filter(_older(*key_after))
-    return _page(traces, list(found[:PAGE_SIZE]))
+    rows = list(found[: PAGE_SIZE + 1])
+    has_older, has_newer = len(rows) > PAGE_SIZE, key_after is not None
+    return _page(traces, rows[:PAGE_SIZE], has_older=has_older, has_newer=has_newer)
 
 
 def count_newer(traces: QuerySet[Trace], cursor: str) -> int:
@@ -145,23 +161,39 @@ def count_by_stop_reason(traces: QuerySet[Trace]) -> dict[str, int]:
     return dict(rows)
 
 
+def count_found(readable: QuerySet[Trace], filters: ListFilters) -> FoundCounts:
+    """How many traces the filters leave; a search counts the newest ``MAX_COUNTED`` at most."""
+    others = filter_traces(readable, filters.but(stop=""))
+    if not filters.words:
+        total = filter_traces(readable, filters).count()
+        return FoundCounts(total=total, by_stop_reason=count_by_stop_reason(others))
+    newest = others.order_by("-start_ns", "-pk").values_list("stop_reason", flat=True)
+    reasons = Counter(newest[: MAX_COUNTED + 1])
+    is_more = reasons.total() > MAX_COUNTED
+    total = reasons[filters.stop] if filters.stop else reasons.total()
+    ended = {reason: n for reason, n in reasons.most_common() if reason}
+    return FoundCounts(total=min(total, MAX_COUNTED), by_stop_reason=ended, is_more=is_more)
+
+
 def assistants_of(traces: QuerySet[Trace]) -> list[tuple[str, str]]:
     """The assistants that have traces: id and newest name, by name."""
-    rows = traces.order_by("start_ns").values_list("assistant", "assistant_name").distinct()
-    named = {assistant: name or assistant for assistant, name in rows if assistant}
-    return sorted(named.items(), key=lambda pair: pair[1].casefold())
+    ids = traces.order_by().values_list("assistant", flat=True).distinct()
+    newest = {own: traces.filter(assistant=own).order_by("-start_ns").first() for own in ids if own}
+    named = [(own, trace.assistant_name or own) for own, trace in newest.items() if trace]
+    return sorted(named, key=lambda pair: pair[1].casefold())
 
 
-def _page(traces: QuerySet[Trace], rows: list[Trace]) -> TracePage:
+def _page(
+    traces: QuerySet[Trace], rows: list[Trace], *, has_older: bool, has_newer: bool
+) -> TracePage:
+    """``has_newer`` tells that there may be newer ones; the first page need not be asked."""
     if not rows:
         return TracePage(rows=(), older="", newer="", newer_count=0)
-    first, last = rows[0], rows[-1]
-    newer = count_newer(traces, cursor_of(first))
-    has_older = traces.filter(_older(last.start_ns, last.pk)).exists()
+    newer = count_newer(traces, cursor_of(rows[0])) if has_newer else 0
     return TracePage(
         rows=tuple(rows),
-        older=cursor_of(last) if has_older else "",
-        newer=cursor_of(first) if newer else "",
+        older=cursor_of(rows[-1]) if has_older else "",
+        newer=cursor_of(rows[0]) if newer else "",
         newer_count=newer,
     )
 

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from traces.full_text import Mentions, add_to_index, is_frequent, matching_documents
+from traces.full_text import add_to_index, frequent_pieces, matching_documents
 from traces.models import Document, Mention, Span, Trace
 from traces.storage import load_payloads
 from traces.summaries import store_missing_summaries
@@ -57,8 +57,9 @@ def search_traces(traces: QuerySet[Trace], words: str) -> QuerySet[Trace]:
 
 
 def _mentions(term: str) -> Q:
-    if is_frequent(term):
-        return Q(Mentions(term))
+    if pieces := frequent_pieces(term):
+        said = [Q(document__text__icontains=piece) for piece in pieces]
+        return Q(Exists(Mention.objects.filter(*said, trace=OuterRef("pk"))))
     found = Mention.objects.filter(document__in=matching_documents(term)).values("trace")
     return Q(pk__in=found)
 

@@ -113,7 +113,7 @@ class SpanBuilder:
         if run is None:
             return [lost_run(event)] if isinstance(event, events.RunFinished) else []
         changes = self._handle_in_run(run, event)
-        run.tally.note(changes)
+        run.tally.note_ended(changes)
         return changes
 
     def _handle_in_run(self, run: RunSpans, event: events.Event) -> list[Change]:
@@ -214,7 +214,7 @@ class SpanBuilder:
             attributes["toolloop.history.notes"] = run.history_notes
         changes.append(_close(run.agent, event.at_ns, status, attributes))
         if run.trace:
-            run.tally.note(changes)
+            run.tally.note_ended(changes)
             tally = None if run.is_resumed else run.tally
             changes.append(ended_trace(run.trace, event, tally))
         return changes

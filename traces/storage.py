@@ -30,6 +30,10 @@ from traces.tallies import tally_of
 
 SECRETS_FRESH_SECONDS = 30.0
 MAX_KNOWN_BLOBS = 20_000
+
+KNOWN_SECONDS = 3600.0
+"""How long a payload is taken for stored; shorter than it takes to be pruned."""
+
 MAX_REMEMBERED = 5_000
 
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
@@ -54,6 +58,7 @@ class TraceStorage:
 
     def __init__(self) -> None:
         self._known_blobs: dict[str, None] = {}
+        self._known_since = time.monotonic()
         self._hashes: dict[int, tuple[object, str]] = {}
         self._names: dict[str, str] = {}
         self._redactor = Redactor(patterns=_patterns())
@@ -81,7 +86,15 @@ class TraceStorage:
             _upsert(Span, _SPAN_COLUMNS, _SPAN_UPDATES, span_rows)
             for lost in lost_runs:
                 _mark_lost(lost)
-        self._known_blobs.update(dict.fromkeys(new_blobs))
+        self._remember_stored(new_blobs)
+
+    def _remember_stored(self, hashes: Iterable[str]) -> None:
+        """What need not be stored again for a while; then it is, in case it was pruned."""
+        now = time.monotonic()
+        if now - self._known_since > KNOWN_SECONDS:
+            self._known_blobs.clear()
+            self._known_since = now
+        self._known_blobs.update(dict.fromkeys(hashes))
         while len(self._known_blobs) > MAX_KNOWN_BLOBS:
             del self._known_blobs[next(iter(self._known_blobs))]
 

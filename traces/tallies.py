@@ -85,11 +85,15 @@ class Tally:
     def __init__(self) -> None:
         self._steps: dict[str, _Step] = {}
 
-    def note(self, changes: Iterable[object]) -> None:
-        """Take note of the newest states of spans; what is no span is passed over."""
-        for change in changes:
-            if isinstance(change, SpanRecord) and change.kind in _TALLIED:
-                self._steps[change.id] = _step(change)
+    def note(self, spans: Iterable[SpanRecord]) -> None:
+        """Take note of the newest states of spans."""
+        for span in spans:
+            if span.kind in _TALLIED:
+                self._steps[span.id] = _step(span)
+
+    def note_ended(self, changes: Iterable[object]) -> None:
+        """Take note of the spans among these changes that have ended: all have when a run has."""
+        self.note(c for c in changes if isinstance(c, SpanRecord) and c.end_ns is not None)
 
     def sum_up(self, start_ns: int, end_ns: int) -> RunSummary:
         """The numbers from the trace's start to its end, or to now."""

@@ -7,21 +7,18 @@ what is said, this module fetches what it needs.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
-from traces.inspection.build import (
-    build_branch,
-    build_details,
-    build_page,
-    build_panels,
-    detail_hashes,
-    page_hashes,
-    panel_hashes,
-)
+from traces.inspection.build import page_hashes, panel_hashes, panels_view
 from traces.inspection.detail_models import DetailView, TabView
+from traces.inspection.details import detail_view, hashes_for
+from traces.inspection.page import choose_span, page_view
 from traces.inspection.panel_models import GrowthView, PanelsView
+from traces.inspection.reading import Reading, read_trace, window_of
+from traces.inspection.tree import branch_lines, branch_spans, shown_spans
 from traces.inspection.view_models import LineView, PageView
 from traces.inspection_rows import load_trace
 from traces.ledger_picture import LedgerGroupPicture, ledger_groups
@@ -29,14 +26,19 @@ from traces.raw_view import RawView, raw_hashes, raw_view
 from traces.records import SpanRecord, TraceRecord
 from traces.storage import load_payloads
 
+PANELS_WITH_PAGE = 300
+"""Spans up to which the panels come with the page; of larger traces they are fetched after it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedTrace:
-    """A trace with its spans as they were at ``now_ns``, nanoseconds since 1970."""
+    """A trace with its spans as they were at ``now_ns``, nanoseconds since 1970; ``reading`` is the
+    trace laid out, without payloads."""
 
     record: TraceRecord
     spans: tuple[SpanRecord, ...]
     now_ns: int
+    reading: Reading
 
     @property
     def is_running(self) -> bool:
@@ -45,7 +47,11 @@ class LoadedTrace:
 
     def span(self, span_id: str) -> SpanRecord | None:
         """A span by its id."""
-        return next((span for span in self.spans if span.id == span_id), None)
+        return self.reading.by_id.get(span_id)
+
+    def with_payloads(self, hashes: Iterable[str]) -> Reading:
+        """The trace laid out, with these payloads."""
+        return replace(self.reading, payloads=load_payloads(hashes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +66,12 @@ class SelectedSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panels:
-    """What stands below the tree, the ledger as a picture, and the context chart as a table: label,
-    tokens by series, sum."""
+    """What stands below the tree, the ledger as a picture (``hidden_groups`` are left out), and the
+    context chart as a table: label, tokens by series, sum."""
 
     view: PanelsView
     groups: tuple[LedgerGroupPicture, ...]
+    hidden_groups: int
     table: tuple[tuple[str, tuple[str, ...], str], ...]
 
 
@@ -74,35 +81,42 @@ def find_trace(trace_id: str) -> LoadedTrace | None:
     if found is None:
         return None
     record, spans = found
-    return LoadedTrace(record=record, spans=tuple(spans), now_ns=time.time_ns())
+    now_ns = time.time_ns()
+    reading = read_trace(record, spans, {}, now_ns=now_ns)
+    return LoadedTrace(record=record, spans=tuple(spans), now_ns=now_ns, reading=reading)
 
 
-def page_of(loaded: LoadedTrace, *, selected: str = "", turn: str = "") -> PageView:
-    """Verdict, numbers, rail and tree."""
-    payloads = load_payloads(page_hashes(loaded.spans))
-    return build_page(
-        loaded.record, loaded.spans, payloads, now_ns=loaded.now_ns, selected=selected, turn=turn
+def page_of(
+    loaded: LoadedTrace, *, selected: str = "", turn: str = "", opened: Collection[str] = ()
+) -> PageView:
+    """Verdict, numbers, rail and tree; rows in ``opened`` are not folded."""
+    reading = loaded.reading
+    chosen = choose_span(reading, selected, turn)
+    selected = chosen.id if chosen is not None else ""
+    shown = shown_spans(reading, selected=selected, opened=opened)
+    return page_view(
+        loaded.with_payloads(page_hashes(shown)),
+        selected=selected,
+        window=window_of(reading),
+        opened=opened,
     )
 
 
-def branch_of(loaded: LoadedTrace, span_id: str) -> tuple[LineView, ...]:
-    """The lines of the tree below a row."""
-    payloads = load_payloads(page_hashes(loaded.spans))
-    return build_branch(
-        loaded.record, loaded.spans, payloads, span_id=span_id, now_ns=loaded.now_ns
-    )
+def branch_of(loaded: LoadedTrace, item_id: str, *, deep: bool = False) -> tuple[LineView, ...]:
+    """The lines of the tree below a row; with all that is below its turns where ``deep``."""
+    shown = branch_spans(loaded.reading, item_id, deep=deep)
+    return branch_lines(loaded.with_payloads(page_hashes(shown)), item_id, deep=deep)
 
 
 def selected_span(loaded: LoadedTrace, span_id: str, tab: str = "") -> SelectedSpan | None:
     """The details of a span with the tab that is asked for, or its first one."""
     span = loaded.span(span_id)
-    hashes = detail_hashes(loaded.spans, span_id)
-    payloads = load_payloads([*hashes, *(raw_hashes(span) if span is not None else ())])
-    detail = build_details(
-        loaded.record, loaded.spans, payloads, span_id=span_id, now_ns=loaded.now_ns
-    )
+    hashes = hashes_for(loaded.reading, span_id)
+    reading = loaded.with_payloads([*hashes, *(raw_hashes(span) if span is not None else ())])
+    detail = detail_view(reading, span_id)
     if detail is None:
         return None
+    payloads = reading.payloads
     raw = raw_view(span, payloads) if span is not None else None
     tabs = list(detail.tabs)
     if raw is not None:
@@ -114,11 +128,17 @@ def selected_span(loaded: LoadedTrace, span_id: str, tab: str = "") -> SelectedS
     )
 
 
-def panels_of(loaded: LoadedTrace) -> Panels:
-    """Ledger, limits, what was sent again, context growth and smells."""
-    payloads = load_payloads(panel_hashes(loaded.spans))
-    view = build_panels(loaded.record, loaded.spans, payloads, now_ns=loaded.now_ns)
-    return Panels(view=view, groups=ledger_groups(view.ledger), table=_growth_table(view.growth))
+def panels_of(loaded: LoadedTrace, *, has_ledger: bool = True) -> Panels:
+    """Limits, what was sent again, context growth, smells, and where wished the ledger."""
+    reading = loaded.with_payloads(panel_hashes(loaded.spans))
+    view = panels_view(reading, window=window_of(reading), has_ledger=has_ledger)
+    groups = ledger_groups(view.ledger) if view.ledger is not None else ()
+    return Panels(
+        view=view,
+        groups=groups,
+        hidden_groups=len(view.ledger.groups) - len(groups) if view.ledger is not None else 0,
+        table=_growth_table(view.growth),
+    )
 
 
 def _growth_table(growth: GrowthView) -> tuple[tuple[str, tuple[str, ...], str], ...]:

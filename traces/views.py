@@ -19,10 +19,13 @@ from django.views.decorators.http import require_GET
 from traces.access import readable_traces
 from traces.exports import FORMATS
 from traces.inspection.marks import kind_view
+from traces.line_html import lines_html
 from traces.list_page import fresh_rows, list_page
 from traces.models import Span, SpanKind
 from traces.pictures import PICTURES, picture_of
+from traces.saved_views import saved_views
 from traces.trace_page import (
+    PANELS_WITH_PAGE,
     LoadedTrace,
     branch_of,
     find_trace,
@@ -36,7 +39,9 @@ from traces.trace_page import (
 @require_GET
 def trace_list(request: HttpRequest) -> HttpResponse:
     """The list of traces, narrowed and paged by its address."""
-    context = {"section": "traces", "page": list_page(request.user, request.GET)}
+    page = list_page(request.user, request.GET)
+    saved = saved_views(request.user, page)
+    context = {"section": "traces", "page": page, "saved": saved}
     return render(request, "traces/list.html", context)
 
 
@@ -62,13 +67,15 @@ def trace(request: HttpRequest, trace_id: str) -> HttpResponse:
         return _gone(request)
     asked = {name: request.GET.get(name, "") for name in ("span", "turn", "tab", "view")}
     page = page_of(loaded, selected=asked["span"], turn=asked["turn"])
+    view = asked["view"] if asked["view"] in ("ledger", *PICTURES) else "tree"
+    is_small = len(loaded.spans) <= PANELS_WITH_PAGE
     context = {
         "section": "traces",
         "page": page,
         "record": loaded.record,
         "selected": selected_span(loaded, page.selected, asked["tab"]),
-        "panels": panels_of(loaded),
-        "view": asked["view"] if asked["view"] in ("ledger", *PICTURES) else "tree",
+        "panels": panels_of(loaded) if is_small or view == "ledger" else None,
+        "view": view,
         "picture": picture_of(loaded, asked["view"], selected=page.selected),
         "is_own": loaded.record.user == str(request.user.pk),
         "exports": FORMATS,
@@ -91,21 +98,23 @@ def span(request: HttpRequest, trace_id: str, span_id: str) -> HttpResponse:
 @login_required
 @require_GET
 def branch(request: HttpRequest, trace_id: str, span_id: str) -> HttpResponse:
-    """The rows of the tree below one that was folded."""
+    """The rows of the tree below one that was folded; with ``deep=1`` down to the last one."""
     loaded = _loaded(request, trace_id)
     if loaded is None:
         return HttpResponseNotFound(_("There is no such trace."), content_type="text/plain")
-    return render(request, "traces/_lines.html", {"lines": branch_of(loaded, span_id)})
+    return HttpResponse(lines_html(branch_of(loaded, span_id, deep=request.GET.get("deep") == "1")))
 
 
 @login_required
 @require_GET
 def panels(request: HttpRequest, trace_id: str) -> HttpResponse:
-    """Ledger, context growth and the cards below, as they are now."""
+    """Context growth and the cards below, as they are now; with ``ledger=1`` the ledger too."""
     loaded = _loaded(request, trace_id)
     if loaded is None:
         return HttpResponseNotFound(_("There is no such trace."), content_type="text/plain")
-    return render(request, "traces/_panels.html", {"panels": panels_of(loaded)})
+    has_ledger = request.GET.get("ledger") == "1"
+    context = {"panels": panels_of(loaded, has_ledger=has_ledger), "has_ledger": has_ledger}
+    return render(request, "traces/_panels.html", context)
 
 
 @login_required

@@ -64,7 +64,7 @@ class AssistantForm(TrustForm):
         model = Assistant
         fields: ClassVar = [
             "assistant_id", *_PLAIN, "provider", "fallback_provider", "fallback_assistant",
-            "tool_loop", "max_turn", *LIMITS, *HOOK_FIELDS, *COMPACTION,
+            "tool_loop", "max_turn", *LIMITS, *HOOK_FIELDS, *COMPACTION, "trace_days",
         ]  # fmt: skip
         labels: ClassVar = LABELS
         help_texts: ClassVar = HELP

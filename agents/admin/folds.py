@@ -25,6 +25,7 @@ AFTER = {
     "limits": (
         "tool_loop", "max_turn", *LIMITS, "on_tool_error", "fallback_assistant", "sandbox",
         *COMPACTION,
+        "trace_days",
     ),
     "hooks": (*HOOK_FIELDS, "trust_names"),
 }  # fmt: skip

@@ -51,6 +51,7 @@ _COLUMNS: dict[str, object] = {
     "configuration": _("configuration"),
     "content": _("text"),
     "context_window": _("context window"),
+    "trace_days": _("days that traces are kept"),
     "conversation": _("conversation"),
     "created_at": _("created"),
     "cwd": _("working directory"),

@@ -27,6 +27,7 @@ from agents.chat.view_models import (
     UserMessageView,
 )
 from agents.models import Conversation, Message, Run, RunStatus
+from agents.runs.lifecycle import place_in_queue
 from agents.runs.live import LiveRun
 
 
@@ -74,8 +75,21 @@ def queue_view(conversation_id: str) -> list[QueuedView]:
         .filter(conversation_id=conversation_id, status=RunStatus.QUEUED)
         .order_by("created_at")
     )
-    texts = [(run.pk, text_of_message(run.message)) for run in runs if run.message is not None]
-    return [QueuedView(run_id=pk, text=text, lang=language(text)) for pk, text in texts]
+    is_idle = running_run(conversation_id) is None
+    return [
+        _queued(run, text_of_message(run.message), is_first=is_idle and not number)
+        for number, run in enumerate(run for run in runs if run.message is not None)
+    ]
+
+
+def _queued(run: Run, text: str, *, is_first: bool) -> QueuedView:
+    place = ""
+    if is_first:
+        before = place_in_queue(run)
+        place = ngettext("%(n)d run is before it", "%(n)d runs are before it", before) % {
+            "n": before
+        }
+    return QueuedView(run_id=run.pk, text=text, lang=language(text), place=place)
 
 
 def status_view(run: Run | None, lives: Mapping[str, LiveRun]) -> StatusView | None:

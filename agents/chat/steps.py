@@ -107,6 +107,8 @@ def _steps_of(
     for message in rows.messages:
         if message.role == MessageRole.ASSISTANT:
             _add_message(steps, message, results, calls, attachments)
+    for turn in resumed_turns(run):
+        steps.add(turn, _taken_over())
     is_running = run.status == RunStatus.RUNNING
     now = ""
     if is_running and not any(child.run.status == RunStatus.RUNNING for child in rows.children):
@@ -156,6 +158,17 @@ def _live_text(live: LiveRun) -> LiveText:
         lang=language(text),
         is_thinking=live.is_thinking,
     )
+
+
+def resumed_turns(run: Run) -> list[str]:
+    """The turns behind which another process went on with a run."""
+    resumed = run.configuration.get("resumed") if isinstance(run.configuration, dict) else None
+    return [str(turn) for turn in resumed] if isinstance(resumed, list) else []
+
+
+def _taken_over() -> NoteBlock:
+    text = _("The process that worked on this ended; another one went on from here.")
+    return NoteBlock(letter="A", kind="ka", title=_("taken over"), text=text)
 
 
 def _handed_over(run: Run) -> NoteBlock:

@@ -222,11 +222,12 @@ class StatusView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedView:
-    """A message that waits for the run before it."""
+    """A message that waits; ``place`` says for how many runs where its conversation is idle."""
 
     run_id: str
     text: str
     lang: str
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,14 +13,25 @@ import json
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from agents.loop.errors import HookError
 from agents.loop.messages import JsonObject, JsonValue, Message, message_from_dict
 from agents.loop.threads import run_in_thread
 
-if TYPE_CHECKING:
-    from agents.loop.state import RunState
+
+class HookNotes(Protocol):
+    """Where it is told that hooks are called: the run."""
+
+    async def note_hook_started(self, name: str, path: str) -> None:
+        """A hook is called."""
+        ...
+
+    async def note_hook_finished(
+        self, name: str, path: str, *, returned: JsonValue = None, error: str = "", trace: str = ""
+    ) -> None:
+        """A hook returned or raised."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +101,7 @@ class CreateDecision:
     delegation: Delegation | None = None
 
 
-async def call_hook(run: RunState, name: str, hook: Hook, *arguments: object) -> JsonValue:
+async def call_hook(run: HookNotes, name: str, hook: Hook, *arguments: object) -> JsonValue:
     """What the hook returned. Raises ``HookError`` with the hook's traceback when it raised."""
     await run.note_hook_started(name, hook.path)
     try:
@@ -111,7 +122,7 @@ async def call_hook(run: RunState, name: str, hook: Hook, *arguments: object) ->
     return returned  # type: ignore[no-any-return]
 
 
-async def _raised(run: RunState, name: str, hook: Hook, error: BaseException) -> HookError:
+async def _raised(run: HookNotes, name: str, hook: Hook, error: BaseException) -> HookError:
     """The failure that a hook's exception becomes, told to the sinks."""
     text = "".join(traceback.format_exception(error))
     what = f"The {name} hook {hook.path} raised {type(error).__name__}: {error}"

@@ -1,6 +1,7 @@
-"""One tool call: prepared, executed, finished. Every fault becomes that call's result.
+"""One tool call: prepared, executed. Every fault becomes that call's result.
 
-Place in the house: ``agents.loop``. The calls of one turn together are in ``turn_calls.py``.
+Place in the house: ``agents.loop``. The hooks around a call are in ``call_hooks.py``, the calls of
+one turn together in ``turn_calls.py``.
 """
 
 from __future__ import annotations
@@ -18,10 +19,8 @@ from agents.loop.arguments import (
 )
 from agents.loop.catalog import OfferedTool
 from agents.loop.correctable import is_correctable
-from agents.loop.errors import HookError
 from agents.loop.events import LimitReached, ToolCallProgressed, Turn
 from agents.loop.history import INTERRUPTED_TEXT
-from agents.loop.hooks import call_hook, read_tool_call_hook
 from agents.loop.interfaces import ApprovalRequest, CallLimits
 from agents.loop.messages import JsonObject, Message, Role, ToolCall
 from agents.loop.results import (
@@ -73,16 +72,18 @@ def prepare_call(
     """The call ready to run, or at once its result: unknown, not allowed, invalid, kept."""
     tool = run.catalog.offered.get(call.name)
     if is_truncated:
-        return _refused(run, call, Outcome.INVALID_ARGUMENTS, TRUNCATED_TEXT, tool)
+        return refused_result(run, call, Outcome.INVALID_ARGUMENTS, TRUNCATED_TEXT, tool)
     if tool is None:
         refusal = run.catalog.refusal(call.name)
-        refused = _refused(run, call, refusal.outcome, refusal.text)
+        refused = refused_result(run, call, refusal.outcome, refusal.text)
         return replace(refused, server=refusal.server, tool=refusal.tool)
     try:
         arguments = parse_arguments(call.arguments)
         validate_arguments(arguments, tool.validator)
     except ArgumentsProblem as problem:
-        return _refused(run, call, Outcome.INVALID_ARGUMENTS, _invalid_text(call, problem), tool)
+        return refused_result(
+            run, call, Outcome.INVALID_ARGUMENTS, _invalid_text(call, problem), tool
+        )
     equal = equal_key(arguments)
     if kept and (call.name, equal) in kept:
         return replace(kept[call.name, equal], call=call, is_kept=True, duration_ms=0.0)
@@ -100,48 +101,8 @@ def refuse_repeat(run: RunState, prepared: PreparedCall) -> PreparedCall | ToolR
         f"{run.limits.repeat_limit} times with the same arguments. Use that result, "
         "try something else, or answer with what you have."
     )
-    refused = _refused(run, prepared.call, Outcome.SKIPPED, text, prepared.tool)
+    refused = refused_result(run, prepared.call, Outcome.SKIPPED, text, prepared.tool)
     return replace(refused, arguments=prepared.arguments)
-
-
-async def apply_before_hook(run: RunState, prepared: PreparedCall) -> PreparedCall | ToolResult:
-    """The call as the before_tool_call hook wants it: with other arguments, or refused.
-
-    Its arguments are validated like the model's. Raises ``HookError``.
-    """
-    hook = run.assistant.hooks.before_tool_call
-    if hook is None:
-        return prepared
-    context = hook_context(run)
-    returned = await call_hook(run, "before_tool_call", hook, context, call_for_hook(prepared))
-    if returned is None:
-        return prepared
-    decision = read_tool_call_hook(returned, "before_tool_call", hook.path, {"arguments", "refuse"})
-    if "refuse" in decision:
-        reason = str(decision["refuse"] or "This call is not allowed.")
-        refused = _refused(run, prepared.call, Outcome.DENIED, reason, prepared.tool)
-        return replace(refused, arguments=prepared.arguments)
-    if "arguments" not in decision:
-        return prepared
-    given = decision["arguments"]
-    if not isinstance(given, dict):
-        raise HookError(
-            f"The before_tool_call hook {hook.path} must return arguments as a dict, "
-            f"got {given!r:.80}"
-        )
-    try:
-        arguments = parse_arguments(given)
-        validate_arguments(arguments, prepared.tool.validator)
-    except ArgumentsProblem as problem:
-        text = (
-            f"Invalid arguments for {prepared.call.name} from the before_tool_call hook: {problem}"
-        )
-        return _refused(run, prepared.call, Outcome.INVALID_ARGUMENTS, text, prepared.tool)
-    except TypeError as problem:
-        raise HookError(
-            f"The before_tool_call hook {hook.path} returned arguments that are no JSON: {problem}"
-        ) from problem
-    return replace(prepared, arguments=arguments)
 
 
 async def ask_approval(run: RunState, prepared: PreparedCall) -> tuple[ToolResult | None, str]:
@@ -157,7 +118,7 @@ async def ask_approval(run: RunState, prepared: PreparedCall) -> tuple[ToolResul
     if approval.is_allowed:
         return None, approval.by
     reason = approval.reason or "A person did not allow this call."
-    refused = _refused(run, prepared.call, Outcome.DENIED, reason, prepared.tool)
+    refused = refused_result(run, prepared.call, Outcome.DENIED, reason, prepared.tool)
     return replace(refused, arguments=prepared.arguments), approval.by
 
 
@@ -196,27 +157,6 @@ async def execute_call(
     return _result_of(run, prepared, reply, duration)
 
 
-async def finish_call(run: RunState, prepared: PreparedCall, result: ToolResult) -> ToolResult:
-    """The result after the after_tool_call hook, counted by the guards."""
-    hook = run.assistant.hooks.after_tool_call
-    if hook is not None:
-        returned = await call_hook(
-            run,
-            "after_tool_call",
-            hook,
-            hook_context(run),
-            call_for_hook(prepared),
-            {"outcome": result.outcome.value, "text": result.full_text, "error": result.error},
-        )
-        if returned is not None:
-            change = read_tool_call_hook(
-                returned, "after_tool_call", hook.path, {"content", "error"}
-            )
-            result = _changed(result, change, own_names(prepared.tool))
-    run.guards.note_result(prepared.call.name, prepared.equal, result)
-    return result
-
-
 async def limit_result(run: RunState, result: ToolResult, turn: Turn, max_chars: int) -> ToolResult:
     """The result with a text of at most ``max_chars``; the whole stays in ``full_text``."""
     text = shorten(result.text, max_chars)
@@ -238,8 +178,8 @@ def unfinished_result(run: RunState, call: ToolCall, *, is_interrupted: bool = F
     tool = run.catalog.offered.get(call.name)
     if is_interrupted:
         text = INTERRUPTED_TEXT.removeprefix("Error: ")
-        return _refused(run, call, Outcome.INTERRUPTED, text, tool)
-    return _refused(run, call, Outcome.CANCELLED, "The call was cancelled.", tool)
+        return refused_result(run, call, Outcome.INTERRUPTED, text, tool)
+    return refused_result(run, call, Outcome.CANCELLED, "The call was cancelled.", tool)
 
 
 def result_message(result: ToolResult) -> Message:
@@ -261,30 +201,12 @@ def call_limits(run: RunState, tool: OfferedTool) -> CallLimits:
     return CallLimits(idle_seconds=min(idle, hard), hard_seconds=hard)
 
 
-def call_for_hook(prepared: PreparedCall) -> JsonObject:
-    """A call as hooks see it."""
-    return {
-        "id": prepared.call.id,
-        "name": prepared.call.name,
-        "server": prepared.tool.spec.server,
-        "tool": prepared.tool.spec.name,
-        "arguments": prepared.arguments,
-    }
-
-
-def hook_context(run: RunState) -> object:
-    """The context of the hooks around a call."""
-    from agents.loop.hook_context import build_context  # it runs calls itself: a circle otherwise
-
-    return build_context(run)
-
-
 def _invalid_text(call: ToolCall, problem: ArgumentsProblem) -> str:
     came = call.arguments if isinstance(call.arguments, str) else equal_key(call.arguments)
     return f"Invalid arguments for {call.name}: {problem}. Received: {shorten(came, 300)}"
 
 
-def _refused(
+def refused_result(
     run: RunState,
     call: ToolCall,
     outcome: Outcome,
@@ -343,26 +265,3 @@ def own_names(tool: OfferedTool) -> tuple[str, ...]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     names = tuple(properties) if isinstance(properties, dict) else ()
     return (tool.name, tool.spec.name, tool.spec.server, *names)
-
-
-def _changed(result: ToolResult, change: JsonObject, names: tuple[str, ...]) -> ToolResult:
-    """The result as the after_tool_call hook wants it: nothing of the server's own is left."""
-    if not change:
-        return result
-    outcome, error = Outcome.OK, ""
-    content = change.get("content")
-    text = ("" if content is None else str(content)) or NO_OUTPUT
-    if "error" in change:
-        outcome, error = Outcome.TOOL_ERROR, str(change["error"] or SILENT_FAILURE)
-        text = f"Error: {error}"
-    return replace(
-        result,
-        outcome=outcome,
-        text=text,
-        full_text=text,
-        error=error,
-        is_correctable=is_correctable(outcome, text=error, rpc_code=None, own_names=names),
-        parts=(),
-        structured=None,
-        images=(),
-    )

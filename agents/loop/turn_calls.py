@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 
 from agents.loop.approval import Decision
+from agents.loop.call_hooks import apply_before_hook, finish_call
 from agents.loop.errors import HookError, LoopError
 from agents.loop.events import (
     LimitReached,
@@ -29,10 +30,8 @@ from agents.loop.state import RunState
 from agents.loop.tool_calls import (
     KeptResults,
     PreparedCall,
-    apply_before_hook,
     ask_approval,
     execute_call,
-    finish_call,
     limit_result,
     prepare_call,
     refuse_repeat,

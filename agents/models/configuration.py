@@ -235,6 +235,9 @@ class Assistant(models.Model):
     compaction_trigger_ratio = models.FloatField(default=0.85)
     compaction_reserve_tokens = models.PositiveIntegerField(default=8000)
     context_window = models.PositiveIntegerField(null=True, blank=True)
+    trace_days = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)]
+    )
 
     class Meta:
         ordering = ["name", "assistant_id"]

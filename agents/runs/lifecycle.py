@@ -10,9 +10,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Case, Exists, F, OuterRef, Q, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, When
 from django.utils import timezone
 
 from agents.loop.events import RunFinished
@@ -284,7 +285,20 @@ def claimable_runs(limit: int, conversation_id: str = "") -> list[str]:
     queued = Run.objects.filter(is_free, ~Exists(running), status=RunStatus.QUEUED)
     if conversation_id:
         queued = queued.filter(conversation_id=conversation_id)
+    busy = (
+        Run.objects.filter(status=RunStatus.RUNNING, parent_run__isnull=True)
+        .values("user")
+        .annotate(n=Count("pk"))
+        .filter(n__gte=settings.TOOLLOOP_RUNS_PER_USER)
+        .values("user")
+    )
+    queued = queued.exclude(user__in=busy)
     return list(queued.order_by("created_at").values_list("pk", flat=True)[:limit])
+
+
+def place_in_queue(run: Run) -> int:
+    """How many queued runs of all people began to wait before this one."""
+    return Run.objects.filter(status=RunStatus.QUEUED, created_at__lt=run.created_at).count()
 
 
 @transaction.atomic
@@ -363,9 +377,11 @@ WHERE id = %s AND status = 'queued' AND NOT EXISTS (
     WHERE ahead.conversation_id = agents_run.conversation_id AND ahead.parent_run_id IS NULL
     AND (ahead.status = 'running'
          OR ahead.status = 'queued' AND ahead.created_at < agents_run.created_at))
+AND (SELECT COUNT(*) FROM agents_run own WHERE own.user_id = agents_run.user_id
+     AND own.status = 'running' AND own.parent_run_id IS NULL) < %s
 """
 """Not through the ORM, which takes 1 ms to write it. What must end before a queued run may start: a
-running one of its conversation, or an older queued one."""
+running one of its conversation, or an older queued one; and too many of the same person."""
 
 
 def _take_run(run_id: str, owner: str) -> bool:
@@ -373,7 +389,8 @@ def _take_run(run_id: str, owner: str) -> bool:
     adapted = connection.ops.adapt_datetimefield_value
     now = timezone.now()
     with connection.cursor() as cursor:
-        cursor.execute(_TAKE_RUN, [owner, adapted(now + LEASE), adapted(now), run_id])
+        until, most = adapted(now + LEASE), settings.TOOLLOOP_RUNS_PER_USER
+        cursor.execute(_TAKE_RUN, [owner, until, adapted(now), run_id, most])
         is_taken: bool = cursor.rowcount == 1
     return is_taken
 

@@ -94,13 +94,19 @@ def load_plan(run_id: str) -> RunPlan:
     path = _read_path(run)
     place = next((at for at, row in enumerate(path) if row.pk == run.message_id), None)
     own = [] if place is None else path[place + 1 :]
-    return _plan(
+    before = run.configuration
+    plan = _plan(
         run,
         history=tuple(_loop_message(row) for row in path[:place]),
         message=None if place is None else _loop_message(path[place]),
         leaf_id=run.conversation.leaf_id,
         own=own,
     )
+    if before:
+        # Another process had begun this run; where this one goes on is shown in the conversation.
+        turn = plan.resume.turn if plan.resume is not None else 0
+        run.configuration = {**run.configuration, "resumed": [*before.get("resumed", []), turn]}
+    return plan
 
 
 def load_child_plan(run: Run, conversation: Sequence[Message]) -> RunPlan:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.db import DatabaseError
 
 from agents.loop.interfaces import Approver
@@ -27,9 +28,6 @@ SCAN_SECONDS = 1.0
 
 DRAIN_SECONDS = 10.0
 """How long running runs may take to end when the process is asked to stop."""
-
-RUNS_AT_ONCE = 20
-"""How many runs one process executes at the same time."""
 
 logger = logging.getLogger(__name__)
 
@@ -48,13 +46,13 @@ class Supervisor:
         approver: Approver,
         observers: Sequence[Observer],
         tell_lost: Callable[[str], None],
-        runs_at_once: int = RUNS_AT_ONCE,
+        runs_at_once: int | None = None,
     ) -> None:
         self._resources = resources
         self._approver = approver
         self._observers = observers
         self._tell_lost = tell_lost
-        self._runs_at_once = runs_at_once
+        self._runs_at_once = runs_at_once or settings.TOOLLOOP_RUNS_PER_PROCESS
         self.others = 0
         self._runs: dict[str, asyncio.Task[None]] = {}
         self._scan_task: asyncio.Task[None] | None = None
@@ -150,15 +148,17 @@ class Supervisor:
         resumable, ended = await sync_to_async(lifecycle.settle_lost_runs)()
         for conversation_id in ended:
             self._tell_lost(conversation_id)
-        room = max(self._runs_at_once - len(self._runs), 0)
-        for run_id in resumable[:room]:
+        for run_id in resumable[: self._room()]:
             take_over = sync_to_async(lifecycle.take_over_run)
             if run_id not in self._runs and await take_over(run_id, self._resources.owner):
                 self._begin(run_id)
-        room = max(self._runs_at_once - len(self._runs), 0)
-        for run_id in await sync_to_async(lifecycle.claimable_runs)(room):
+        for run_id in await sync_to_async(lifecycle.claimable_runs)(self._room()):
             if run_id not in self._refused and await self._claim(run_id):
                 self._begin(run_id)
+
+    def _room(self) -> int:
+        """How many more runs this process may take."""
+        return max(self._runs_at_once - len(self._runs), 0)
 
     async def _stop_wanted(self) -> None:
         """Stop the runs that somebody wants to end, from whichever process."""

@@ -1,9 +1,9 @@
 // A trace that goes on: pieces of the page come over the socket; nothing that is read moves.
 
-import { applyFragment, replaceChildren } from "./fragments.js";
+import { applyFragment } from "./fragments.js";
 import { Socket } from "./socket.js";
 import { tick } from "./times.js";
-import { fetchText } from "./trace-detail.js";
+import { bringPanels } from "./trace-panels.js";
 
 const PANELS_EVERY = 2000;
 
@@ -17,7 +17,10 @@ export class LiveTrace {
     this.state = document.getElementById("live-state");
     this.socket = new Socket(`/ws/traces/${trace}/`, {
       onMessage: (message) => this.receive(message),
-      onOpen: () => this.select(tree.chosen),
+      onOpen: () => {
+        this.select(tree.chosen);
+        this.open([...tree.opened]);
+      },
       onState: (isOpen) => this.show(isOpen),
     });
     this.clock = setInterval(tick, 100);
@@ -26,6 +29,11 @@ export class LiveTrace {
   // What is selected is never left out of a large tree.
   select(span) {
     this.socket.send({ type: "select", span });
+  }
+
+  // Neither are the rows below those that the reader opened.
+  open(rows) {
+    this.socket.send({ type: "open", spans: rows });
   }
 
   show(isOpen) {
@@ -61,13 +69,7 @@ export class LiveTrace {
   async panels() {
     this.panelsTimer = null;
     this.panelsAt = performance.now();
-    const html = await fetchText(document.body.dataset.panels);
-    if (html === null) return;
-    const box = document.createElement("div");
-    replaceChildren(box, html);
-    const shown = document.querySelector('[data-growth][aria-pressed="true"]')?.dataset.growth;
-    for (const fresh of [...box.firstElementChild.children]) document.getElementById(fresh.id)?.replaceWith(fresh);
-    if (shown) showGrowth(shown);
+    await bringPanels();
   }
 }
 
@@ -82,11 +84,4 @@ function keepPlace(change) {
   change();
   const moved = top() - before;
   if (Math.abs(moved) >= 1) scrollBy({ top: moved, behavior: "instant" });
-}
-
-export function showGrowth(which) {
-  for (const pane of document.querySelectorAll("[data-growth-pane]")) pane.hidden = pane.dataset.growthPane !== which;
-  for (const button of document.querySelectorAll("[data-growth]")) {
-    button.setAttribute("aria-pressed", String(button.dataset.growth === which));
-  }
 }

@@ -3,7 +3,8 @@
 import { isComposing } from "./enter.js";
 import { tick } from "./times.js";
 import { Detail, fetchText } from "./trace-detail.js";
-import { LiveTrace, showGrowth } from "./trace-live.js";
+import { LiveTrace } from "./trace-live.js";
+import { fillPanels, showGrowth } from "./trace-panels.js";
 import "./trace-views.js";
 import { Finder } from "./tree-find.js";
 import { Tree } from "./tree.js";
@@ -16,7 +17,8 @@ const detail = new Detail(body.dataset.spans);
 const zoom = new Zoom(document.querySelector(".treebox"));
 const tree = new Tree(document.getElementById("tree"), {
   onSelect: (span, options) => select(span, options),
-  onUnfold: async (span) => (await fetchText(`${body.dataset.spans}${span}/below/`)) ?? "",
+  onUnfold: (span, deep) => fetchText(`${body.dataset.spans}${span}/below/${deep ? "?deep=1" : ""}`),
+  onOpened: (rows) => live?.open(rows),
 });
 const finder = new Finder(document.getElementById("find"), document.getElementById("found"), tree, select);
 const initial = detail.span;
@@ -29,6 +31,7 @@ function select(span, { push = true, focus = false, part = null } = {}) {
   const kept = row && before?.dataset.kind === row.dataset.kind ? detail.part : "";
   const wanted = part ?? kept;
   tree.choose(span, { focus });
+  if (push && row) tree.open(tree.above(row));
   markRail(row);
   if (zoom.scale > 1) zoom.look(row);
   if (push) remember(row?.dataset.turn ?? "", span, wanted);
@@ -46,12 +49,14 @@ function remember(turn, span, part) {
   if (url.href !== location.href) history.pushState(null, "", url);
 }
 
+// The block of the turn in which a row stands; a block may be several turns.
 function markRail(row) {
-  const blocks = new Map([...document.querySelectorAll("[data-block]")].map((block) => [block.dataset.block, block]));
   let at = row;
-  while (at && !blocks.has(at.dataset.span)) at = tree.row(at.dataset.parent);
-  for (const [id, block] of blocks) {
-    if (id === at?.dataset.span) block.setAttribute("aria-current", "true");
+  while (at && !at.matches("[data-order]:not([data-window])")) at = tree.row(at.dataset.parent);
+  const order = Number(at?.dataset.order ?? -1);
+  for (const block of document.querySelectorAll("[data-block]")) {
+    const isHere = Number(block.dataset.block) <= order && order <= Number(block.dataset.until);
+    if (isHere) block.setAttribute("aria-current", "true");
     else block.removeAttribute("aria-current");
   }
 }
@@ -78,16 +83,32 @@ function go(row) {
   if (row) select(row.dataset.span, { focus: true });
 }
 
-function goTurn(step) {
-  const ids = new Set([...document.querySelectorAll("[data-block]")].map((block) => block.dataset.block));
-  const rows = tree.rows().filter((row) => ids.has(row.dataset.span));
-  const current = document.querySelector("[data-block][aria-current]")?.dataset.block;
-  const at = rows.findIndex((row) => row.dataset.span === current);
-  go(at < 0 ? beside(rows, step, false) : rows[at + step]);
+// A window that is folded is opened on the way.
+async function goTurn(step) {
+  const stops = () => tree.rows().filter((row) => row.matches("[data-order]:not([data-window]), [data-window][data-folded]"));
+  let current = tree.row(tree.chosen);
+  while (current && !current.matches("[data-order]:not([data-window])")) current = tree.row(current.dataset.parent);
+  let next = current ? stops()[stops().indexOf(current) + step] : beside(stops(), step, false);
+  if (next?.matches("[data-window]")) {
+    const id = next.dataset.span;
+    await tree.unfold(next);
+    next = tree.rows().filter((row) => row.dataset.parent === id).at(step > 0 ? 0 : -1);
+  }
+  go(next);
 }
 
-function goError() {
-  go(beside(tree.rows().filter((row) => row.matches(".bad")), 1, true));
+// The next row that failed; what is folded and holds one is opened on the way.
+async function goError() {
+  const isStop = (row) => row.matches(".bad, [data-folded][data-errors]");
+  const chosen = tree.row(tree.chosen);
+  let row = chosen?.matches("[data-folded][data-errors]") ? chosen : beside(tree.rows().filter(isStop), 1, true);
+  while (row?.matches("[data-folded]")) {
+    const id = row.dataset.span;
+    await tree.unfold(row);
+    if (tree.row(id)?.matches("[data-folded]")) return;
+    row = tree.below(tree.row(id)).find(isStop);
+  }
+  go(row);
 }
 
 // From a call to the request that asked for it; from a request to its first call.
@@ -121,6 +142,7 @@ function showView(asked) {
     if (link.dataset.view === name) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
+  fillPanels();
 }
 
 function changeView(link) {
@@ -202,6 +224,10 @@ addEventListener("popstate", () => {
   const query = new URL(location).searchParams;
   showView(query.get("view") ?? "tree");
   const span = query.get("span") ?? initial;
+  if (!tree.row(span)) {
+    location.reload();
+    return;
+  }
   select(span, { push: false, part: query.get("tab") ?? "" });
 });
 document.addEventListener("click", onClick);
@@ -223,4 +249,5 @@ if (body.hasAttribute("data-running")) {
   });
 }
 tick();
+fillPanels();
 if (first.searchParams.has("span")) tree.row(tree.chosen)?.scrollIntoView({ block: "nearest" });

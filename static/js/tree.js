@@ -5,11 +5,14 @@ import { replaceChildren } from "./fragments.js";
 const TYPING_PAUSE = 600;
 
 export class Tree {
-  constructor(element, { onSelect, onUnfold }) {
+  constructor(element, { onSelect, onUnfold, onOpened }) {
     this.element = element;
     this.onSelect = onSelect;
     this.onUnfold = onUnfold;
+    this.onOpened = onOpened;
     this.folded = new Set();
+    this.loading = new Map();
+    this.opened = new Set(this.openStops().map((row) => row.dataset.span));
     this.chosen = element.querySelector('[aria-selected="true"]')?.dataset.span ?? "";
     this.typed = "";
     this.typedAt = 0;
@@ -19,6 +22,11 @@ export class Tree {
 
   rows() {
     return [...this.element.querySelectorAll(".tr")];
+  }
+
+  // Rows that large traces fold, with their rows in the page.
+  openStops() {
+    return this.rows().filter((row) => row.matches('[data-order][aria-expanded="true"]:not([data-folded])'));
   }
 
   visible() {
@@ -36,9 +44,7 @@ export class Tree {
     for (const row of this.rows()) row.setAttribute("aria-selected", String(row.dataset.span === id));
     const row = this.row(id);
     if (!row) return;
-    for (let above = this.row(row.dataset.parent); above; above = this.row(above.dataset.parent)) {
-      this.folded.delete(above.dataset.span);
-    }
+    for (const above of this.above(row)) this.folded.delete(above.dataset.span);
     this.refold();
     this.rove(row, focus);
     row.scrollIntoView({ block: "nearest" });
@@ -71,15 +77,62 @@ export class Tree {
   }
 
   async unfold(row) {
-    if (row.hasAttribute("data-folded")) {
-      row.removeAttribute("data-folded");
-      const html = await this.onUnfold(row.dataset.span);
-      const box = document.createElement("div");
-      replaceChildren(box, html);
-      row.after(...box.children);
-    }
-    this.folded.delete(row.dataset.span);
+    const id = row.dataset.span;
+    if (row.hasAttribute("data-folded")) await this.load(id, false);
+    this.folded.delete(id);
     this.refold();
+  }
+
+  // Fetches what is below a row that came folded; with `deep` all of it. Asked twice it is fetched once.
+  load(id, deep) {
+    if (!this.loading.has(id)) {
+      const done = this.fill(id, deep).finally(() => this.loading.delete(id));
+      this.loading.set(id, done);
+    }
+    return this.loading.get(id);
+  }
+
+  async fill(id, deep) {
+    this.row(id)?.setAttribute("aria-busy", "true");
+    const html = await this.onUnfold(id, deep);
+    // It may have been made anew meanwhile.
+    const row = this.row(id);
+    row?.removeAttribute("aria-busy");
+    if (!row || html === null) return;
+    const held = deep ? document.activeElement?.closest?.(".tr")?.dataset.span : null;
+    for (const line of this.below(row)) line.remove();
+    row.removeAttribute("data-folded");
+    const box = document.createElement("div");
+    replaceChildren(box, html);
+    row.after(...box.children);
+    for (const line of this.below(row)) line.setAttribute("aria-selected", String(line.dataset.span === this.chosen));
+    const roving = this.element.querySelector('.tr[tabindex="0"]');
+    if (!roving) this.rove(this.row(held) ?? row, Boolean(held));
+    this.open([row, ...this.openStops()]);
+  }
+
+  open(rows) {
+    for (const row of rows) this.opened.add(row.dataset.span);
+    this.onOpened?.([...this.opened]);
+  }
+
+  // The rows above one, the nearest first.
+  above(row) {
+    const rows = [];
+    for (let at = this.row(row.dataset.parent); at; at = this.row(at.dataset.parent)) rows.push(at);
+    return rows;
+  }
+
+  // All lines below a row, sentences included.
+  below(row) {
+    const lines = [];
+    const level = Number(row.dataset.level);
+    let line = row.nextElementSibling;
+    while (line && Number(line.dataset.level) > level) {
+      lines.push(line);
+      line = line.nextElementSibling;
+    }
+    return lines;
   }
 
   fold(row) {
@@ -96,7 +149,8 @@ export class Tree {
     const row = event.target.closest(".tr");
     if (!row || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
-    if (event.target.closest(".tw") && row.hasAttribute("aria-expanded")) {
+    const isTwist = event.target.closest(".tw") && row.hasAttribute("aria-expanded");
+    if (isTwist || row.hasAttribute("data-window")) {
       this.toggle(row);
       this.rove(row);
     } else {
@@ -111,7 +165,8 @@ export class Tree {
       event.preventDefault();
     } else if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
-      this.onSelect(row.dataset.span, { focus: true });
+      if (row.hasAttribute("data-window")) this.toggle(row);
+      else this.onSelect(row.dataset.span, { focus: true });
     }
   }
 
@@ -137,11 +192,25 @@ export class Tree {
       return true;
     }
     if (key === "*") {
-      const beside = rows.filter((other) => other.dataset.parent === row.dataset.parent);
-      for (const other of beside) if (other.getAttribute("aria-expanded") === "false") this.unfold(other);
+      this.unfoldBeside(row);
       return true;
     }
     return false;
+  }
+
+  // Opens a row and its siblings; many that came folded are fetched together.
+  async unfoldBeside(row) {
+    const beside = this.rows().filter((other) => other.dataset.parent === row.dataset.parent);
+    const absent = beside.filter((other) => other.hasAttribute("data-folded"));
+    const parent = row.dataset.parent;
+    if (absent.length > 3 && this.row(parent)) {
+      for (const other of beside) this.folded.delete(other.dataset.span);
+      await this.load(parent, true);
+      this.rove(this.row(row.dataset.span) ?? this.row(parent));
+      this.refold();
+      return;
+    }
+    for (const other of beside) if (other.getAttribute("aria-expanded") === "false") await this.unfold(other);
   }
 
   get isTyping() {
@@ -163,10 +232,12 @@ export class Tree {
   }
 
   // Lines from the server: [[id, html or null when nothing changed], ...] in order. What the reader
-  // folded, selected and focused stays.
+  // folded, opened, selected and focused stays.
   bring(lines) {
     const held = document.activeElement?.closest?.(".tr")?.id;
     const roving = this.element.querySelector('.tr[tabindex="0"]')?.dataset.span;
+    const known = new Set(lines.map(([id]) => id));
+    for (const line of [...this.element.children]) if (!known.has(line.id) && !this.isOpened(line)) line.remove();
     let before = null;
     for (const [id, html] of lines) {
       let line = document.getElementById(id);
@@ -174,11 +245,14 @@ export class Tree {
         const box = document.createElement("div");
         replaceChildren(box, html);
         const fresh = box.firstElementChild;
+        if (this.opened.has(fresh.dataset.span)) fresh.removeAttribute("data-folded");
         if (line) line.replaceWith(fresh);
         line = fresh;
       }
       if (!line) continue;
-      const place = before ? before.nextElementSibling : this.element.firstElementChild;
+      let place = before ? before.nextElementSibling : this.element.firstElementChild;
+      // What was opened here and is not known there yet keeps its place.
+      while (place && !known.has(place.id)) place = place.nextElementSibling;
       if (line !== place) this.element.insertBefore(line, place);
       before = line;
     }
@@ -189,6 +263,13 @@ export class Tree {
     if (!this.element.querySelector('.tr[tabindex="0"]') && this.rows()[0]) this.rows()[0].tabIndex = 0;
     this.refold();
     if (held && document.activeElement?.id !== held) document.getElementById(held)?.focus({ preventScroll: true });
+  }
+
+  // Whether a line stands below a row that the reader opened.
+  isOpened(line) {
+    let above = this.row(line.dataset.parent ?? this.row(line.dataset.of)?.dataset.parent);
+    while (above && !this.opened.has(above.dataset.span)) above = this.row(above.dataset.parent);
+    return Boolean(above);
   }
 }
 

@@ -10,6 +10,7 @@ import os
 
 from playwright.sync_api import expect
 
+from tests.browser.chatting import last_answer, say, states, wait_for_end
 from tests.browser.conftest import OpenTab, Site
 from tests.browser.test_admin import box, offered
 
@@ -58,3 +59,26 @@ def test_an_operator_adds_a_real_server_and_ticks_five_tools(site: Site, tabs: O
     page.get_by_role("button", name="Save and continue editing").click()
     expect(offered(page)).to_have_count(5)
     expect(box(page, "everything").locator("[data-count]")).to_have_text(f"5 of {listed}")
+    _chat_and_read_the_trace(site, tabs, listed)
+
+
+def _chat_and_read_the_trace(site: Site, tabs: OpenTab, listed: int) -> None:
+    """A person asks for a ticked tool and for one that is not; the trace tells both."""
+    page = tabs(f"{site.url}c/new/")
+    page.get_by_role("link", name="Everything").click()
+    say(page, 'call everything__echo with {"message": "heard"}')
+    wait_for_end(page)
+    assert states(page) == ["ok"]
+    expect(last_answer(page)).to_contain_text("heard")
+    say(page, 'call everything__get-sum with {"a": 1, "b": 2}')
+    wait_for_end(page, runs=2)
+    assert states(page) == ["ok", "not_allowed"]
+    page.locator(".run-acts a").last.click()
+    page.get_by_role("tab", name="Tools and policy").click()
+    policy = page.locator("#part")
+    expect(policy.locator(".funnel b").first).to_have_text(str(listed))
+    assert policy.locator(".funnel b").all_inner_texts()[1:3] == ["5", "5"]
+    expect(policy.locator("tr.out", has_text="get-sum")).to_contain_text("not_whitelisted")
+    expect(policy.locator(".d-line")).to_contain_text("not allowed")
+    policy.locator(".d-line a").click()
+    expect(page.locator("#detail h2")).to_contain_text("get-sum")

@@ -286,6 +286,16 @@ def test_a_running_trace_grows_without_moving_what_is_read(
     assert trace.locator("#tree").inner_text() == shown
 
 
+def test_the_page_of_an_ended_trace_opens_no_socket(page: Page) -> None:
+    open_trace(page, COMPARE)
+    sockets: list[str] = []
+    page.on("websocket", lambda socket: sockets.append(socket.url))
+    page.reload()
+    page.keyboard.press("[")
+    expect(page.locator("#detail h2")).to_have_text("Turn 0")
+    assert sockets == []
+
+
 def test_following_a_run_selects_what_is_newest(page: Page, tabs: OpenTab) -> None:
     start(page, "Delete all my notes.")
     page.wait_for_selector("[data-ask]")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
+from pytest_django import Settings
 
 from agents.models import Assistant, Conversation, Message, Run
 from agents.runs import lifecycle
@@ -70,6 +72,7 @@ def leave_behind(runner: Runner, provider: FakeProvider, *rows: dict[str, object
     conversation = Conversation.objects.get(pk=first.conversation)
     run = lifecycle.submit_message(conversation, "now")
     assert lifecycle.claim_run(run.pk, "a process that died")
+    lifecycle.keep_configuration(run.pk, {"assistant": "helper"})
     conversation.refresh_from_db()
     leaf = conversation.leaf_id
     for row in rows:
@@ -112,6 +115,7 @@ def test_a_run_goes_on_behind_what_was_stored(runner: Runner) -> None:
     run.refresh_from_db()
     assert (run.status, run.level, run.takeovers, run.turns) == ("completed", 1, 1, 1)
     assert (run.input_tokens, run.output_tokens, run.tool_calls) == (17, 8, 1)
+    assert run.configuration["resumed"] == [0]
     assert [row["role"] for row in sent] == ["user", "assistant", "user", "assistant", "tool"]
     assert sent[-1]["content"] == "one"
     said = [row.content for row in stored_path(run.conversation_id) if row.role != "tool"]
@@ -227,3 +231,25 @@ def test_arguments_that_are_no_json_do_not_go_back_to_the_provider(runner: Runne
         runner.run("go")
     sent = provider.requests[1].messages[1]["tool_calls"][0]["function"]["arguments"]
     assert sent == "{}"
+
+
+def test_one_person_has_only_so_many_runs_at_once(runner: Runner, settings: Settings) -> None:
+    settings.TOOLLOOP_RUNS_PER_USER = 2
+    with FakeProvider([text("hello")]) as provider:
+        runner.configure(provider)
+        first = runner.run("go")
+    conversation = Conversation.objects.get(pk=first.conversation)
+    others = [
+        lifecycle.start_conversation(conversation.user, conversation.assistant) for _ in range(3)
+    ]
+    queued = [lifecycle.submit_message(other, "now") for other in others]
+    stranger = User.objects.create_user("stranger")
+    strangers = lifecycle.start_conversation(stranger, conversation.assistant)
+    last = lifecycle.submit_message(strangers, "me too")
+    assert [lifecycle.claim_run(run.pk, "w") for run in queued] == [True, True, False]
+    assert lifecycle.claimable_runs(10) == [last.pk]
+    assert (lifecycle.place_in_queue(queued[2]), lifecycle.place_in_queue(last)) == (0, 1)
+    Run.objects.filter(pk=queued[0].pk).update(
+        status="completed", stop_reason="answered", level=1, finished_at=timezone.now()
+    )
+    assert lifecycle.claim_run(queued[2].pk, "w")

@@ -18,7 +18,7 @@ from traces.inspection.limits import limit_views, limits_title
 from traces.inspection.page import page_view
 from traces.inspection.panel_models import PanelsView
 from traces.inspection.picture_models import FlameView, TimelineView
-from traces.inspection.reading import hashes_of, read_trace, window_of
+from traces.inspection.reading import Reading, hashes_of, read_trace, window_of
 from traces.inspection.repeats import main_run
 from traces.inspection.smells import smell_views
 from traces.inspection.timeline import timeline_view
@@ -69,8 +69,8 @@ def build_page(
     ids that are unknown fall back to the span that tells most. ``window`` is the model's; without
     it the one that was recorded with the run's limits.
 
-    A trace of more than ``traces.inspection.tree.FOLD_OVER`` spans has the turns that are not
-    selected folded: ``RowView.hidden`` counts their rows.
+    A trace of more than ``traces.inspection.windows.FOLD_OVER`` spans has the turns that are not
+    selected folded, and many turns in windows: ``RowView.hidden`` counts their rows.
     """
     reading = read_trace(trace, spans, payloads, now_ns=now_ns)
     known = window or window_of(reading)
@@ -85,7 +85,7 @@ def build_branch(
     span_id: str,
     now_ns: int,
 ) -> tuple[LineView, ...]:
-    """The lines below one row, all of them; empty for an unknown span."""
+    """The lines below one row, a span's or a window's; empty for an unknown id."""
     reading = read_trace(trace, spans, payloads, now_ns=now_ns)
     return branch_lines(reading, span_id)
 
@@ -139,10 +139,14 @@ def build_panels(
 ) -> PanelsView:
     """Ledger, limits, what was sent again, context growth and smells of the root run."""
     reading = read_trace(trace, spans, payloads, now_ns=now_ns)
-    window = window or window_of(reading)
+    return panels_view(reading, window=window or window_of(reading))
+
+
+def panels_view(reading: Reading, *, window: int | None, has_ledger: bool = True) -> PanelsView:
+    """The panels of a trace that is laid out; the ledger, which may be long, where wished."""
     requests = requests_of(reading, main_run(reading))
     return PanelsView(
-        ledger=ledger_view(reading),
+        ledger=ledger_view(reading) if has_ledger else None,
         limits=limit_views(reading, window=window),
         limits_title=limits_title(reading),
         sent_again=sent_again_views(reading, requests),

@@ -9,8 +9,8 @@ import json
 import re
 from collections.abc import Iterable
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from traces.inspection.words import gettext as _
+from traces.inspection.words import ngettext
 
 ARGUMENT_CHARS = 60
 """How much of a call's arguments stands on its row."""

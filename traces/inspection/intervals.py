@@ -90,12 +90,12 @@ def share_out(pieces: Sequence[Piece]) -> dict[int, int]:
     edges += [(piece.end, -1, piece.sort) for piece in pieces if piece.end > piece.start]
     edges.sort()
     going_on = [0] * (CATALOG + 1)
-    totals: dict[int, int] = {}
-    before = 0
+    # One bit for each sort that holds; the lowest one is the strongest.
+    holding, totals, before = 0, dict.fromkeys(range(CATALOG + 1), 0), 0
     for at, change, sort in edges:
-        strongest = next((i for i, count in enumerate(going_on) if count), None)
-        if strongest is not None and at > before:
-            totals[strongest] = totals.get(strongest, 0) + at - before
+        if holding and at > before:
+            totals[(holding & -holding).bit_length() - 1] += at - before
         going_on[sort] += change
+        holding = holding | 1 << sort if going_on[sort] else holding & ~(1 << sort)
         before = at
-    return totals
+    return {sort: ns for sort, ns in totals.items() if ns}

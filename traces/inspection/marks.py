@@ -6,7 +6,9 @@ guessed from text.
 
 from __future__ import annotations
 
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from functools import lru_cache
+
+from django.utils.translation import get_language, gettext_lazy, pgettext_lazy
 
 from traces.inspection.view_models import KindView, StateView
 
@@ -70,6 +72,11 @@ NOT_SENT = frozenset({"invalid_arguments", "unknown_tool", "not_allowed", "denie
 
 def kind_view(kind: str) -> KindView:
     """The mark of a kind of span; an unknown one is shown by its name."""
+    return _kind(get_language(), kind)
+
+
+@lru_cache(maxsize=200)
+def _kind(language: str | None, kind: str) -> KindView:
     letter, css, word = _KINDS.get(kind, ("?", "kt", kind))
     return KindView(name=kind, letter=letter, css=css, word=str(word))
 

@@ -5,12 +5,14 @@ Place in the house: ``traces.inspection``, pure.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.utils.translation import gettext as _
 
 from traces.inspection.marks import kind_view, run_state
 from traces.inspection.rail import rail_spans, rail_view
 from traces.inspection.reading import Reading, is_waiting
-from traces.inspection.totals import counts, error_spans, totals_view
+from traces.inspection.totals import counts, totals_view
 from traces.inspection.tree import tree_view
 from traces.inspection.verdicts import run_end, run_verdict
 from traces.inspection.view_models import PageView, VerdictView
@@ -18,9 +20,14 @@ from traces.records import SpanRecord
 
 
 def page_view(
-    reading: Reading, *, selected: str = "", turn: str = "", window: int | None = None
+    reading: Reading,
+    *,
+    selected: str = "",
+    turn: str = "",
+    window: int | None = None,
+    opened: Collection[str] = (),
 ) -> PageView:
-    """Verdict, totals, rail and tree."""
+    """Verdict, totals, rail and tree; ``opened`` are the ids of rows that are not to be folded."""
     trace = reading.trace
     chosen = choose_span(reading, selected, turn)
     chosen_id = chosen.id if chosen is not None else ""
@@ -32,10 +39,10 @@ def page_view(
         verdict=verdict_view(reading),
         totals=totals_view(reading),
         rail=rail_view(reading, selected=chosen_id, window=window),
-        tree=tree_view(reading, selected=chosen_id),
+        tree=tree_view(reading, selected=chosen_id, opened=opened),
         selected=chosen_id,
         turn=chosen.turn if chosen is not None else "",
-        error_spans=tuple(span.id for span in error_spans(reading)),
+        error_spans=tuple(span.id for span in reading.failed),
         turn_spans=tuple(span.id for span in rail_spans(reading)),
         is_running=reading.is_running,
     )
@@ -71,7 +78,7 @@ def choose_span(reading: Reading, selected: str, turn: str) -> SpanRecord | None
         is_own = span.run == reading.trace.run
         if turn and is_own and ("F" if span.kind == "fallback" else span.turn) == turn:
             return span
-    errors = error_spans(reading)
+    errors = reading.failed
     if errors and reading.trace.status == "failed":
         return errors[-1]
     answers = [s for s in reading.spans if s.kind == "model" and s.status == "ok"]

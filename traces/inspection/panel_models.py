@@ -165,9 +165,10 @@ class SmellView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelsView:
-    """The panels. ``limits_title`` says when the limits were looked at."""
+    """The panels; ``ledger`` is ``None`` where it was not asked for. ``limits_title`` says when the
+    limits were looked at."""
 
-    ledger: LedgerView
+    ledger: LedgerView | None
     limits: tuple[LimitView, ...]
     limits_title: str
     sent_again: tuple[SentAgainView, ...]

@@ -1,7 +1,8 @@
 """The turn rail: one block per turn, its width by time, its height by the tokens of its context.
 
 Place in the house: ``traces.inspection``, pure. The picture is 120 pixels high, the ground at 90;
-parallel calls lie in lanes, an amber line spans a parameter retry, waiting is hatched.
+parallel calls lie in lanes, an amber line spans a parameter retry, waiting is hatched. Of many
+turns there are plain blocks, of very many one for several (``rail_blocks``).
 """
 
 from __future__ import annotations
@@ -12,12 +13,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from traces.inspection.axis import share
-from traces.inspection.formats import clauses, count, duration, pixels, place
+from traces.inspection.formats import count, duration, pixels, place
 from traces.inspection.intervals import approval_wait, back_off_end
 from traces.inspection.links import span_href
-from traces.inspection.reading import Reading, integer, is_failed_call, text
+from traces.inspection.rail_blocks import (
+    MOST_BLOCKS,
+    PLAIN_OVER,
+    TurnSums,
+    plain_blocks,
+    turn_label,
+    turn_sums,
+)
+from traces.inspection.reading import Reading, is_failed_call, text
 from traces.inspection.row_bars import MIN_SHARE, bar
-from traces.inspection.row_texts import turn_title
 from traces.inspection.turn_verdicts import provider_reason
 from traces.inspection.view_models import BarView, BlockView, GlyphView, RailView
 from traces.records import SpanRecord
@@ -45,21 +53,19 @@ NEAR = 0.022
 
 def rail_view(reading: Reading, *, selected: str = "", window: int | None = None) -> RailView:
     """The rail of all turns of the trace, in order; those of child runs stand among them."""
-    turns = rail_spans(reading)
-    tokens = {turn.id: turn_tokens(reading, turn) for turn in turns}
-    largest = max(tokens.values(), default=0)
+    turns, sums = rail_spans(reading), turn_sums(reading)
+    largest = max(sums.tokens.values(), default=0)
     scale = WINDOW_HEIGHT / window if window else LARGEST_HEIGHT / largest if largest else 0.0
-    current = _current(reading, turns, selected)
-    blocks = tuple(
-        _block(
-            reading,
-            turn,
-            tokens=tokens[turn.id],
-            top=GROUND - max(tokens[turn.id] * scale, LEAST_HEIGHT),
-            is_selected=turn.id == current,
-        )
-        for turn in turns
-    )
+    tops = {
+        turn.id: GROUND - max(sums.tokens.get(turn.id, 0) * scale, LEAST_HEIGHT) for turn in turns
+    }
+    current = sums.owners.get(reading.aliases.get(selected, selected), "")
+    per_block = -(-len(turns) // MOST_BLOCKS)
+    is_plain = len(turns) > PLAIN_OVER
+    if is_plain:
+        blocks = plain_blocks(reading, turns, per_block, sums, tops, current)
+    else:
+        blocks = tuple(_block(reading, turn, sums, tops[turn.id], current) for turn in turns)
     cap = window or largest
     return RailView(
         blocks=blocks,
@@ -67,6 +73,8 @@ def rail_view(reading: Reading, *, selected: str = "", window: int | None = None
         cap_y=pixels(GROUND - (WINDOW_HEIGHT if window else LARGEST_HEIGHT) + 0.5),
         is_window=bool(window),
         label=_("Turns: width is time, height is context"),
+        is_plain=is_plain,
+        note=_("%(n)d turns per block") % {"n": per_block} if per_block > 1 else "",
     )
 
 
@@ -80,28 +88,10 @@ def rail_spans(reading: Reading) -> list[SpanRecord]:
     return sorted(found, key=lambda span: (span.start_ns, span.position))
 
 
-def turn_tokens(reading: Reading, turn: SpanRecord) -> int:
-    """The tokens of the largest request of a turn."""
-    below = (span for span in reading.all_below(turn) if span.kind == "model")
-    return max((integer(span, "gen_ai.usage.input_tokens") for span in below), default=0)
-
-
-def _current(reading: Reading, turns: Sequence[SpanRecord], selected: str) -> str:
-    """The turn in which the selected span stands."""
-    ids = {turn.id for turn in turns}
-    span = reading.by_id.get(reading.aliases.get(selected, selected))
-    seen: set[str] = set()
-    while span is not None and span.id not in seen:
-        if span.id in ids:
-            return span.id
-        seen.add(span.id)
-        span = reading.by_id.get(reading.aliases.get(span.parent, span.parent))
-    return ""
-
-
 def _block(
-    reading: Reading, turn: SpanRecord, *, tokens: int, top: float, is_selected: bool
+    reading: Reading, turn: SpanRecord, sums: TurnSums, top: float, current: str
 ) -> BlockView:
+    tokens = sums.tokens.get(turn.id, 0)
     below = list(reading.all_below(turn))
     calls = [span for span in below if span.kind == "tool_call"]
     left = share(reading, turn.start_ns)
@@ -114,8 +104,10 @@ def _block(
     time = duration(reading.length_of(turn))
     return BlockView(
         id=turn.id,
+        first=turn.position,
+        last=turn.position,
         number="F" if turn.kind == "fallback" else turn.turn,
-        label=_label(reading, turn, time, tokens, calls),
+        label=turn_label(reading, turn, time, tokens, len(calls)),
         time=time,
         tokens=count(tokens) if tokens else "",
         href=span_href(turn),
@@ -124,29 +116,10 @@ def _block(
         top=pixels(top),
         bars=bars,
         glyphs=_stacked(list(_glyphs(reading, turn, below, bad, left)), top),
-        is_selected=is_selected,
+        is_selected=turn.id == current,
         is_running=turn.end_ns is None,
         is_bad=bool(bad) or turn.status == "error",
     )
-
-
-def _label(
-    reading: Reading, turn: SpanRecord, time: str, tokens: int, calls: Sequence[SpanRecord]
-) -> str:
-    name = turn_title("F" if turn.kind == "fallback" else turn.turn)
-    if turn.run != reading.trace.run:
-        agent = reading.agents.get(turn.run)
-        name = _("%(turn)s of %(assistant)s") % {
-            "turn": name,
-            "assistant": agent.name if agent else turn.run,
-        }
-    parts = [time]
-    if tokens:
-        parts.append(_("%(n)s tokens of context") % {"n": count(tokens)})
-    if calls:
-        words = ngettext("%(n)s tool call", "%(n)s tool calls", len(calls))
-        parts.append(words % {"n": count(len(calls))})
-    return _("%(name)s: %(text)s") % {"name": name, "text": clauses(parts)}
 
 
 def _fallback_bars(reading: Reading, turn: SpanRecord, top: float) -> tuple[BarView, ...]:

@@ -22,8 +22,8 @@ class Reading:
     """A trace and all that is looked up in it. Times are nanoseconds since 1970.
 
     ``spans`` are in the order of their positions, ``children`` those below a span id (``""`` for
-    the roots). ``aliases`` leads from a turn ``F`` to the fallback that shows it, ``below`` from
-    that fallback to the turn.
+    the roots), ``failed`` the calls, requests and hooks that failed. ``aliases`` leads from a turn
+    ``F`` to the fallback that shows it, ``below`` from that fallback to the turn.
     """
 
     trace: TraceRecord
@@ -38,6 +38,7 @@ class Reading:
     agents: Mapping[str, SpanRecord]
     aliases: Mapping[str, str]
     below: Mapping[str, SpanRecord]
+    failed: tuple[SpanRecord, ...]
 
     @property
     def is_running(self) -> bool:
@@ -106,6 +107,7 @@ def read_trace(
         agents={span.run: span for span in ordered if span.kind == "agent"},
         aliases=aliases,
         below={fallback: by_id[turn] for turn, fallback in aliases.items()},
+        failed=tuple(span for span in ordered if is_failed(span)),
     )
 
 
@@ -218,7 +220,13 @@ def is_waiting(span: SpanRecord) -> bool:
 
 def is_failed_call(span: SpanRecord) -> bool:
     """Whether a call failed, as the engine counts failures."""
-    return text(span, "toolloop.outcome") not in NOT_FAILURES
+    outcome = span.attributes.get("toolloop.outcome")
+    return isinstance(outcome, str) and outcome not in NOT_FAILURES
+
+
+def is_failed(span: SpanRecord) -> bool:
+    """Whether something failed in a call, a request or a hook itself, not in what stands below."""
+    return is_failed_call(span) or (span.status == "error" and span.kind in ("model", "hook"))
 
 
 def tool_title(span: SpanRecord) -> str:

@@ -32,10 +32,7 @@ def row_bars(reading: Reading, span: SpanRecord) -> tuple[BarView, ...]:
         case "agent":
             return (bar(reading, start, end, css=f"b {css}", y="11", height="6"),)
         case "turn":
-            return (
-                bar(reading, start, end, look="tint", css=f"b-tint {css}", y="5", height="18"),
-                bar(reading, start, end, look="base", css=f"b {css}", y="21", height="2"),
-            )
+            return stretch_bars(reading, start, end)
         case "retry" | "fallback":
             return (
                 bar(reading, start, end, look="soft", css=f"b-soft {css}", y="8", height="12"),
@@ -46,6 +43,15 @@ def row_bars(reading: Reading, span: SpanRecord) -> tuple[BarView, ...]:
         case "tool_call":
             return tuple(_call_bars(reading, span, css))
     return (bar(reading, start, end, css=f"b {css}", y="8", height="12"),)
+
+
+def stretch_bars(reading: Reading, start: int, end: int) -> tuple[BarView, ...]:
+    """The ground and the line of a turn, or of several in a row."""
+    css = kind_view("turn").css
+    return (
+        bar(reading, start, end, look="tint", css=f"b-tint {css}", y="5", height="18"),
+        bar(reading, start, end, look="base", css=f"b {css}", y="21", height="2"),
+    )
 
 
 def bar(

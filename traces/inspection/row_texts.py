@@ -5,15 +5,11 @@ Place in the house: ``traces.inspection``, pure.
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from traces.inspection.formats import clauses, count, duration, one_line, telling_argument
 from traces.inspection.marks import NOT_SENT, call_state, run_state, span_state
 from traces.inspection.reading import (
     Reading,
     integer,
-    is_failed_call,
     limits_of,
     listed,
     number,
@@ -24,6 +20,8 @@ from traces.inspection.reading import (
 from traces.inspection.turn_verdicts import provider_reason
 from traces.inspection.verdicts import run_end
 from traces.inspection.view_models import StateView
+from traces.inspection.words import gettext as _
+from traces.inspection.words import ngettext
 from traces.records import SpanRecord
 
 
@@ -133,11 +131,6 @@ def row_state(reading: Reading, span: SpanRecord) -> StateView | None:
         status = run_end(reading, span).status
         return None if status == "completed" else run_state(status)
     return None if span.status == "ok" else span_state(span.status)
-
-
-def row_is_bad(span: SpanRecord) -> bool:
-    """Whether the row is told as failed."""
-    return is_failed_call(span) or (span.status == "error" and span.kind in ("model", "hook"))
 
 
 def row_time(reading: Reading, span: SpanRecord) -> str:

@@ -18,6 +18,7 @@ import jsonschema.exceptions
 import referencing
 import referencing.exceptions
 from django.utils.translation import gettext as _
+from jsonschema.exceptions import ValidationError
 
 from traces.inspection.json_pieces import KEY, VALUE, Path, Place, value_at
 
@@ -44,8 +45,6 @@ _CANNOT_EVALUATE = (
 )
 """What ``jsonschema`` raises where a schema is broken: a bad pattern, an unknown ``$ref``."""
 
-Error = jsonschema.exceptions.ValidationError
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
@@ -69,7 +68,7 @@ def find_faults(arguments: object, schema: object) -> list[Fault]:
     try:
         # Nothing is ever fetched: a reference to the network stays unresolved.
         validator = draft(schema, registry=referencing.Registry())
-        errors: Iterable[Error] = validator.iter_errors(arguments)
+        errors: Iterable[ValidationError] = validator.iter_errors(arguments)
         found = (fault for error in errors for fault in _faults(error, schema))
         # What is too much comes last: most of it explains itself by what is missing.
         return sorted(islice(found, MAX_FAULTS), key=_is_too_much)
@@ -86,7 +85,7 @@ def _is_too_much(fault: Fault) -> bool:
     return fault.argument is not None and fault.argument[0] == KEY
 
 
-def _faults(error: Error, schema: dict[str, object]) -> Iterator[Fault]:
+def _faults(error: ValidationError, schema: dict[str, object]) -> Iterator[Fault]:
     path: Path = tuple(error.absolute_path)
     rule = _rule_path(schema, tuple(error.absolute_schema_path))
     match error.validator:
@@ -109,7 +108,7 @@ def _faults(error: Error, schema: dict[str, object]) -> Iterator[Fault]:
             )
 
 
-def _missing(error: Error, path: Path, rule: Path) -> Fault:
+def _missing(error: ValidationError, path: Path, rule: Path) -> Fault:
     expected = [str(name) for name in error.validator_value]
     missing = [name for name in expected if name not in error.instance]
     named = error.message.split(" is a required")[0].strip("'\"")
@@ -123,14 +122,14 @@ def _missing(error: Error, path: Path, rule: Path) -> Fault:
     )
 
 
-def _unknown_names(error: Error) -> list[str]:
+def _unknown_names(error: ValidationError) -> list[str]:
     known = error.schema.get("properties", {})
     patterns = error.schema.get("patternProperties", {})
     extra = [name for name in error.instance if name not in known]
     return [name for name in extra if not any(re.search(p, name) for p in patterns)]
 
 
-def _text(error: Error) -> str:
+def _text(error: ValidationError) -> str:
     wanted, came = error.validator_value, _shown(error.instance)
     match error.validator:
         case "type":

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import json_repair
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -36,6 +37,10 @@ _CHECKED = frozenset(
     | {"running", "awaiting_approval"}
 )
 """Outcomes of calls whose arguments had passed the engine's own check."""
+
+
+_MISFIT = "do not fit the tool's schema"
+"""What the engine writes of arguments that it could read but that the schema refuses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +99,8 @@ def _sent(reading: Reading, span: SpanRecord) -> _Sent:
         return _Sent(value=json.loads(given))
     except json.JSONDecodeError as fault:
         found = reading.payload(span, ARGUMENTS)
+        if isinstance(found, str) and _MISFIT in text(span, "toolloop.error"):
+            found = json_repair.loads(given)
         if isinstance(found, dict):
             # The engine could read it: what counts is what it read.
             return _Sent(value=found, text=given)

@@ -27,7 +27,6 @@ from traces.inspection.marks import kind_view
 from traces.inspection.reading import (
     Reading,
     integer,
-    is_failed_call,
     limits_of,
     number,
 )
@@ -56,7 +55,7 @@ def totals_view(reading: Reading) -> TotalsView:
 
 def counts(reading: Reading) -> tuple[CountView, ...]:
     """Errors, parameter retries, provider retries and fallbacks, with the spans to jump to."""
-    errors = error_spans(reading)
+    errors = reading.failed
     retries = [span for span in reading.spans if span.kind == "retry"]
     again = [span for span in reading.spans if "toolloop.retry.error" in span.attributes]
     fallbacks = [span for span in reading.spans if span.kind == "fallback"]
@@ -71,15 +70,6 @@ def counts(reading: Reading) -> tuple[CountView, ...]:
         ),
         _count("fallbacks", fallbacks, ngettext("%(n)d fallback", "%(n)d fallbacks", n[3])),
     )
-
-
-def error_spans(reading: Reading) -> list[SpanRecord]:
-    """The spans where something failed: calls, requests and hooks; not what stands above them."""
-    return [
-        span
-        for span in reading.spans
-        if is_failed_call(span) or (span.status == "error" and span.kind in ("model", "hook"))
-    ]
 
 
 def _count(name: str, spans: Sequence[SpanRecord], words: str) -> CountView:

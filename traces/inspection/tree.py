@@ -1,49 +1,40 @@
 """The tree by turn: rows in order, with bars, and sentences between the turns.
 
 Place in the house: ``traces.inspection``, pure. Takes time in proportion to the rows. Large traces
-are folded: turns first, the rest on demand.
+are folded: turns first, in windows where they are many, the rest on demand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from traces.inspection.axis import axis_view
-from traces.inspection.formats import clauses, count, short_count
-from traces.inspection.links import span_href
 from traces.inspection.marks import kind_view
-from traces.inspection.reading import Reading, integer, text
-from traces.inspection.row_bars import row_bars
-from traces.inspection.row_texts import (
-    row_argument,
-    row_is_bad,
-    row_note,
-    row_state,
-    row_time,
-    row_title,
-    row_tokens,
-)
+from traces.inspection.reading import Reading
+from traces.inspection.tree_rows import Place, row_view
 from traces.inspection.turn_verdicts import fallback_verdict, retry_sentence, turn_verdict
-from traces.inspection.view_models import LineView, RowView, SentenceView, TreeView
+from traces.inspection.view_models import LineView, SentenceView, TreeView
+from traces.inspection.windows import (
+    Folds,
+    Item,
+    Sums,
+    Window,
+    below_item,
+    find_item,
+    folds_for,
+    in_windows,
+    path_to,
+    sums_below,
+)
 from traces.records import SpanRecord
 
-FOLD_OVER = 1500
-"""Spans above which only the selected turn's rows are given with the page."""
 
-Folds = Callable[[SpanRecord], bool]
-"""Whether the rows below a span are left out."""
-
-
-def tree_view(reading: Reading, *, selected: str = "") -> TreeView:
-    """The whole tree; folded where it is large. What stands around ``selected`` is never folded."""
-    folds: Folds = _never
-    if len(reading.spans) > FOLD_OVER:
-        folds = _all_turns_but(_path_to(reading, selected))
-    roots = reading.children.get("", ())
-    lines = tuple(_lines(reading, roots, level=1, folds=folds))
+def tree_view(reading: Reading, *, selected: str = "", opened: Collection[str] = ()) -> TreeView:
+    """The whole tree; folded where it is large. What stands around ``selected``, goes on or is in
+    ``opened`` is never folded."""
+    lines = tuple(_lines(reading, _whole(reading, selected, opened)))
     hidden = sum(line.row.hidden for line in lines if line.row is not None)
     empty = "" if lines else _("Nothing is recorded of this run yet.")
     return TreeView(
@@ -51,14 +42,27 @@ def tree_view(reading: Reading, *, selected: str = "") -> TreeView:
     )
 
 
-def branch_lines(reading: Reading, span_id: str) -> tuple[LineView, ...]:
-    """All lines below one span."""
-    span = reading.by_id.get(reading.aliases.get(span_id, span_id))
-    if span is None:
-        return ()
-    level = len(_path_to(reading, span.id))
-    below = reading.below_of(span)
-    return tuple(_lines(reading, below, level=level + 1, folds=_never))
+def shown_spans(
+    reading: Reading, *, selected: str = "", opened: Collection[str] = ()
+) -> list[SpanRecord]:
+    """The spans that have a row in ``tree_view``; cheap."""
+    roots = in_windows(reading.children.get("", ()))
+    return _spans_of(reading, roots, folds_for(reading, selected, opened))
+
+
+def branch_lines(reading: Reading, item_id: str, *, deep: bool = False) -> tuple[LineView, ...]:
+    """The lines below one row, a span's or a window's; its turns are folded where the trace is
+    large, but not where ``deep``."""
+    return tuple(_lines(reading, _branch(reading, item_id, deep)))
+
+
+def branch_spans(reading: Reading, item_id: str, *, deep: bool = False) -> list[SpanRecord]:
+    """The spans that have a row in ``branch_lines``; cheap."""
+    item = find_item(reading, item_id)
+    if item is None:
+        return []
+    folds = _never if deep else folds_for(reading, "", ())
+    return _spans_of(reading, below_item(reading, item), folds)
 
 
 def sentence_of(reading: Reading, span: SpanRecord) -> str:
@@ -67,112 +71,87 @@ def sentence_of(reading: Reading, span: SpanRecord) -> str:
     return found.text if found is not None else ""
 
 
-def _never(span: SpanRecord) -> bool:
+def _whole(reading: Reading, selected: str, opened: Collection[str]) -> Iterator[Place]:
+    roots = in_windows(reading.children.get("", ()))
+    folds = folds_for(reading, selected, opened)
+    return _places(reading, roots, parent="", level=1, folds=folds)
+
+
+def _branch(reading: Reading, item_id: str, deep: bool) -> Iterator[Place]:
+    item = find_item(reading, item_id)
+    if item is None:
+        return iter(())
+    folds = _never if deep else folds_for(reading, "", ())
+    level = len(path_to(reading, item.id)) + 1
+    return _places(reading, below_item(reading, item), parent=item.id, level=level, folds=folds)
+
+
+def _spans_of(reading: Reading, items: Sequence[Item], folds: Folds) -> list[SpanRecord]:
+    found: list[SpanRecord] = []
+    waiting = list(items)
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, SpanRecord):
+            found.append(item)
+        if not folds(item):
+            waiting += below_item(reading, item)
+    return found
+
+
+def _never(item: Item) -> bool:
     return False
 
 
-def _all_turns_but(opened: set[str]) -> Folds:
-    return lambda span: span.kind in ("turn", "fallback") and span.id not in opened
-
-
-def _path_to(reading: Reading, span_id: str) -> set[str]:
-    """A span and all above it."""
-    path: set[str] = set()
-    current = reading.by_id.get(reading.aliases.get(span_id, span_id))
-    while current is not None and current.id not in path:
-        path.add(current.id)
-        above = "" if current.id in reading.orphans else current.parent
-        current = reading.by_id.get(reading.aliases.get(above, above))
-    return path
-
-
-def _lines(
-    reading: Reading, spans: Sequence[SpanRecord], *, level: int, folds: Folds
-) -> Iterator[LineView]:
-    """The lines of spans and of all below them. A stack of our own: depth is no limit."""
-    tokens = _tokens_below(reading)
-    waiting: list[tuple[SpanRecord, int, int, int] | SentenceView] = _entries(spans, level)
+def _places(
+    reading: Reading, items: Sequence[Item], *, parent: str, level: int, folds: Folds
+) -> Iterator[Place]:
+    """The places of items and of all below them. A stack of our own: depth is no limit."""
+    sums = sums_below(reading)
+    waiting = _stacked(sums, items, parent, level, folds)
     while waiting:
-        entry = waiting.pop()
-        if isinstance(entry, SentenceView):
-            yield LineView(sentence=entry)
-            continue
-        span, depth, position, size = entry
-        before, after = _before(reading, span, depth), _after(reading, span, depth)
-        if before is not None:
-            yield LineView(sentence=before)
-        hidden = _count_below(reading, span) if folds(span) else 0
-        sentence = before or after
-        yield LineView(
-            row=_row(
-                reading, span, level=depth, position=position, size=size, hidden=hidden,
-                sentence=sentence.id if sentence else "", below=tokens.get(span.id, 0),
+        place = waiting.pop()
+        yield place
+        if not place.is_folded and place.rows:
+            below = below_item(reading, place.item)
+            waiting += _stacked(sums, below, place.item.id, place.level + 1, folds)
+
+
+def _stacked(
+    sums: Sums, items: Sequence[Item], parent: str, level: int, folds: Folds
+) -> list[Place]:
+    """Items as a stack, the first on top."""
+    places = []
+    for position, item in enumerate(items, 1):
+        rows, errors, tokens = sums.of(item)
+        places.append(
+            Place(
+                item=item, parent=parent, level=level, position=position, size=len(items),
+                is_folded=rows > 0 and folds(item), rows=rows, errors=errors, tokens=tokens,
             )
         )  # fmt: skip
+    places.reverse()
+    return places
+
+
+def _lines(reading: Reading, places: Iterator[Place]) -> Iterator[LineView]:
+    """The lines of places; the sentence behind a turn comes after all that is below it."""
+    behind: list[SentenceView] = []
+    for place in places:
+        while behind and place.level <= behind[-1].level:
+            yield LineView(sentence=behind.pop())
+        if isinstance(place.item, Window):
+            yield LineView(row=row_view(reading, place))
+            continue
+        before = _before(reading, place.item, place.level)
+        after = _after(reading, place.item, place.level)
+        if before is not None:
+            yield LineView(sentence=before)
+        sentence = before or after
+        yield LineView(row=row_view(reading, place, sentence=sentence.id if sentence else ""))
         if after is not None:
-            waiting.append(after)
-        if not hidden:
-            waiting += _entries(reading.below_of(span), depth + 1)
-
-
-def _entries(
-    spans: Sequence[SpanRecord], level: int
-) -> list[tuple[SpanRecord, int, int, int] | SentenceView]:
-    """Spans as a stack, the first on top."""
-    size = len(spans)
-    return [(span, level, place + 1, size) for place, span in reversed(list(enumerate(spans)))]
-
-
-def _row(
-    reading: Reading,
-    span: SpanRecord,
-    *,
-    level: int,
-    position: int,
-    size: int,
-    hidden: int,
-    sentence: str,
-    below: int,
-) -> RowView:
-    kind, state = kind_view(span.kind), row_state(reading, span)
-    title, argument = row_title(reading, span), row_argument(reading, span)
-    time, note = row_time(reading, span), row_note(reading, span)
-    tokens, is_estimated = row_tokens(span, below)
-    is_orphan = span.id in reading.orphans
-    more = ngettext("%(n)s row more", "%(n)s rows more", hidden) % {"n": count(hidden)}
-    return RowView(
-        id=span.id,
-        parent="" if is_orphan else reading.aliases.get(span.parent, span.parent),
-        level=level,
-        set_size=size,
-        position=position,
-        has_children=bool(reading.below_of(span)),
-        kind=kind,
-        title=title,
-        argument=argument,
-        argument_is_bad=text(span, "toolloop.outcome") == "invalid_arguments",
-        note=clauses([note, _("its parent is missing") if is_orphan else ""]),
-        state=state,
-        is_bad=row_is_bad(span),
-        is_running=span.end_ns is None,
-        is_orphan=is_orphan,
-        time=time,
-        start_ms=(span.start_ns - reading.start_ns) / 1e6,
-        duration_ms=reading.length_of(span) / 1e6,
-        tokens="" if tokens is None else short_count(tokens),
-        token_count=tokens,
-        tokens_estimated=is_estimated,
-        bars=row_bars(reading, span),
-        turn=span.turn,
-        run=span.run,
-        href=span_href(span),
-        label=clauses(
-            [f"{title} {argument}".strip(), kind.word, state.word if state else "", time]
-        ),
-        sentence=sentence,
-        hidden=hidden,
-        hidden_text=more if hidden else "",
-    )
+            behind.append(after)
+    while behind:
+        yield LineView(sentence=behind.pop())
 
 
 def _before(reading: Reading, span: SpanRecord, level: int) -> SentenceView | None:
@@ -207,20 +186,3 @@ def _after(reading: Reading, span: SpanRecord, level: int) -> SentenceView | Non
         icon="" if verdict.kind else verdict.icon,
         family=verdict.family,
     )
-
-
-def _tokens_below(reading: Reading) -> Mapping[str, int]:
-    """The input tokens of all requests below each span, child runs included."""
-    sums: dict[str, int] = {}
-    for span in reversed(reading.spans):
-        own = sums.get(span.id, 0)
-        if span.kind == "model":
-            own += integer(span, "gen_ai.usage.input_tokens")
-        parent = reading.aliases.get(span.parent, span.parent)
-        if own and span.id not in reading.aliases and parent:
-            sums[parent] = sums.get(parent, 0) + own
-    return sums
-
-
-def _count_below(reading: Reading, span: SpanRecord) -> int:
-    return sum(1 for _span in reading.all_below(span, into_runs=True))

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from traces.inspection.causes import (
     argument_problem,
     call_error,
@@ -35,6 +32,8 @@ from traces.inspection.reading import (
     text,
     tool_title,
 )
+from traces.inspection.words import gettext as _
+from traces.inspection.words import ngettext
 from traces.records import SpanRecord
 
 

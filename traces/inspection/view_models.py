@@ -201,7 +201,9 @@ class RowView:
     of a failed, running, cancelled or lost span, else ``None``. ``time`` may be a word ("not
     sent"); ``start_ms`` counts from the trace's start. ``tokens`` may be an estimate
     (``tokens_estimated``). ``sentence`` is the id for ``aria-describedby``. ``hidden`` counts rows
-    below that were left out and are had by ``build_branch``.
+    below that were left out and are had by ``build_branch``, ``hidden_errors`` the failures among
+    them. A row with ``is_window`` stands for many turns and is no span. ``order`` is the position
+    in the trace.
     """
 
     id: str
@@ -233,6 +235,9 @@ class RowView:
     sentence: str = ""
     hidden: int = 0
     hidden_text: str = ""
+    hidden_errors: int = 0
+    is_window: bool = False
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,14 +275,16 @@ class GlyphView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockView:
-    """One turn on the rail. ``bars`` lie in lanes where calls ran at once.
+    """One turn on the rail, or several in a row. ``bars`` lie in lanes where calls ran at once.
 
-    ``id`` is the turn's span, ``number`` what stands below it ("0", "F"), ``label`` its accessible
-    name. ``x`` and ``width`` are the block's; ``top`` is its upper edge in pixels (the ground is at
-    90 of 120).
+    ``first`` and ``last`` are the positions of its turns in the trace. ``id`` is the (first) turn's
+    span, ``number`` what stands below it ("0", "F"), ``label`` its accessible name. ``x`` and
+    ``width`` are the block's; ``top`` is its upper edge in pixels (the ground is at 90 of 120).
     """
 
     id: str
+    first: int
+    last: int
     number: str
     label: str
     time: str
@@ -298,8 +305,9 @@ class RailView:
     """The turn rail of one run, in a picture 120 pixels high.
 
     ``cap`` is the number at the upper line ("12,288"): the window where it is known
-    (``is_window``), else the largest request. ``cap_y`` is its line, ``marks`` the keys that a page
-    may offer. ``blocks`` is empty where there is no turn.
+    (``is_window``), else the largest request. ``cap_y`` is its line. ``blocks`` is empty where
+    there is no turn. Where turns are many their blocks are plain (``is_plain``): no bars, no marks;
+    where one block is several turns ``note`` says of how many.
     """
 
     blocks: tuple[BlockView, ...]
@@ -307,6 +315,8 @@ class RailView:
     cap_y: str
     is_window: bool
     label: str
+    is_plain: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,15 @@ Place in the house: ``traces``, used by templates only.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from django import template
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+
+from traces.inspection.view_models import BarView, BlockView, LineView
+from traces.line_html import bars_html, lines_html, plain_blocks_html, ticks_html
 
 register = template.Library()
 
@@ -34,13 +38,26 @@ def instant(at_ns: int) -> SafeString:
 @register.filter
 def ticks(text: str) -> SafeString:
     """A sentence in which what stands between back quotes is code; everything is escaped."""
-    pieces = text.split("`")
-    if len(pieces) % 2 == 0:
-        # A quote without its fellow belongs to the text.
-        pieces[-2:] = ["`".join(pieces[-2:])]
-    shown = (f"<code>{escape(p)}</code>" if i % 2 else escape(p) for i, p in enumerate(pieces))
-    # Every part was escaped above.
-    return mark_safe("".join(shown))
+    # Escaped where it is made.
+    return mark_safe(ticks_html(text))
+
+
+@register.simple_tag
+def span_bars(bars: Iterable[BarView]) -> SafeString:
+    """The bars of a block of the rail."""
+    return bars_html(bars)
+
+
+@register.simple_tag
+def plain_blocks(blocks: Iterable[BlockView]) -> SafeString:
+    """The blocks of a rail with many turns."""
+    return plain_blocks_html(blocks)
+
+
+@register.simple_tag
+def tree_lines(lines: Iterable[LineView], chosen: str) -> SafeString:
+    """The lines of the tree."""
+    return lines_html(lines, chosen)
 
 
 @register.filter

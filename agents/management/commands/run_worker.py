@@ -6,12 +6,12 @@ import asyncio
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from agents.runs.supervisor import RUNS_AT_ONCE
 from agents.runs.worker_process import work_until_stopped
 
-MOST_RUNS = 1000
+MOST_RUNS = 10_000
 
 
 class Command(BaseCommand):
@@ -21,9 +21,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """How many runs at the same time."""
-        parser.add_argument(
-            "--runs", default=str(RUNS_AT_ONCE), help="runs at the same time, 20 by default"
-        )
+        most = str(settings.TOOLLOOP_RUNS_PER_PROCESS)
+        text = "runs at the same time; TOOLLOOP_RUNS_PER_PROCESS by default"
+        parser.add_argument("--runs", default=most, help=text)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Work; returns when everything has ended in order."""

@@ -119,6 +119,12 @@ def test_text_that_is_no_json_is_marked_where_it_ends() -> None:
     assert view.schema
 
 
+def test_arguments_that_were_mended_and_then_refused_show_the_fault() -> None:
+    view = refused('{"town": "Lima",}', "the arguments do not fit the tool's schema: ...")
+    assert said(view) == "/city is missing, /town is not known."
+    assert marked(view.arguments, "bad") == ['"town"']
+
+
 def test_where_the_fault_cannot_be_found_again_the_engines_words_are_given() -> None:
     view = refused('{"city": "Lima"}', "Invalid arguments from the before_tool_call hook: no")
     assert view.sentence == "Invalid arguments from the before_tool_call hook: no."

@@ -10,8 +10,8 @@ from agents.loop.results import Outcome
 from tests.traces.events import MS, START_NS
 from tests.traces.inspection.recorded import Recorded, RunTeller, weather_call
 from traces.inspection import build
-from traces.inspection.tree import FOLD_OVER
 from traces.inspection.view_models import RowView
+from traces.inspection.windows import FOLD_OVER
 from traces.records import SpanRecord, TraceRecord
 
 
