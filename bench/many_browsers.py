@@ -5,8 +5,8 @@
 Serves the application in a process of its own with a provider that streams so many deltas; with
 ``--across`` on PostgreSQL with two workers and Redis, so that every word travels between processes.
 What each socket was sent is put together as a page does it, and compared with what is stored.
-Prints how many deltas came, how long the last socket took after the first, and how many sockets had
-to start anew because they were too slow. ``--check`` ends with 1 where a text differs.
+Prints how many deltas came, how long the last socket took after the first, and how many sockets
+were sent the whole again, being too slow or new. ``--check`` ends with 1 where a text differs.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def serving(folder: Path, provider_url: str, *, across: bool, runs: int) -> Iter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of one part: ``wrong`` texts, ``anew`` started sockets, deltas of each socket."""
+    """What came of one part: ``wrong`` texts, sockets that were sent the whole ``anew``, the deltas
+    of a socket, and by how much the last socket was later than the first."""
 
     name: str
     wrong: int
@@ -94,8 +95,8 @@ class Outcome:
     def as_line(self) -> str:
         """The outcome for a person."""
         return (
-            f"{self.name}: {self.wrong} wrong, {self.anew} started anew, {self.deltas} deltas a "
-            f"socket, {self.seconds:.1f} s, the last socket {self.spread * 1000:.0f} ms late"
+            f"{self.name}: {self.wrong} wrong, {self.anew} were sent the whole again, "
+            f"{self.deltas} deltas a socket, {self.seconds:.1f} s, the last socket {self.spread * 1000:.0f} ms late"
         )
 
 
