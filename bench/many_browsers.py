@@ -96,7 +96,8 @@ class Outcome:
         """The outcome for a person."""
         return (
             f"{self.name}: {self.wrong} wrong, {self.anew} were sent the whole again, "
-            f"{self.deltas} deltas a socket, {self.seconds:.1f} s, the last socket {self.spread * 1000:.0f} ms late"
+            f"{self.deltas} deltas a socket, {self.seconds:.1f} s, "
+            f"the last socket {self.spread * 1000:.0f} ms late"
         )
 
 
