@@ -108,8 +108,7 @@ class Broadcaster:
         self._note(live.conversation)
         self._take(event, live.conversation)
         if isinstance(event, RunFinished):
-            del self._lives[event.run]
-            self._end_stream(live.conversation)
+            self._end(live)
 
     async def flush(self) -> None:
         """Nothing is stored here."""
@@ -121,12 +120,6 @@ class Broadcaster:
             await asyncio.gather(self._beats, return_exceptions=True)
         for conversation_id in list(self._streams):
             self._flush(self._streams[conversation_id])
-
-    def forget_run(self, run_id: str) -> None:
-        """The run ended without its last event: it goes on in another process."""
-        live = self._lives.pop(run_id, None)
-        if live is not None:
-            self._end_stream(live.conversation)
 
     def _note(self, conversation_id: str) -> None:
         if self._told is not None:
@@ -174,6 +167,14 @@ class Broadcaster:
             "stream": stream.id,
             "number": stream.number,
         }
+
+    def _end(self, live: LiveRun) -> None:
+        """Forget a run, and with a root run those below it, which may have lost their ends."""
+        for run_id in [*self._lives]:
+            is_below = self._lives[run_id].conversation == live.conversation
+            if run_id == live.run or (is_below and live.parent_run is None):
+                del self._lives[run_id]
+        self._end_stream(live.conversation)
 
     def _end_stream(self, conversation_id: str) -> None:
         if self.has_run(conversation_id):

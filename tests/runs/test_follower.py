@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -107,8 +108,7 @@ async def until(condition: Any) -> None:
 def finished() -> RunFinished:
     event = sample(RunFinished)
     assert isinstance(event, RunFinished)
-    return RunFinished(**{**{name: getattr(event, name) for name in event.__slots__}, "run": "r1"}
-                       | {"at_ns": 9})  # fmt: skip
+    return replace(event, run="r1")
 
 
 async def test_text_arrives_whole_though_it_travels_gathered(pair: Pair) -> None:
@@ -157,6 +157,12 @@ async def test_an_end_removes_the_run(pair: Pair) -> None:
     pair.watch()
     await pair.tell(started(), delta("a"), finished())
     await until(lambda: pair.hub.live_runs(CONVERSATION) == {})
+    assert not pair.worker.has_run(CONVERSATION)
+
+
+async def test_a_root_that_ends_takes_the_runs_below_it_along(pair: Pair) -> None:
+    child = replace(started(), run="r2", parent_run="r1")
+    await pair.tell(started(), child, finished())
     assert not pair.worker.has_run(CONVERSATION)
 
 
