@@ -61,6 +61,7 @@ class Supervisor:
         self._wake = asyncio.Event()
         self._is_draining = False
         self._refused: set[str] = set()
+        self._stopped: set[str] = set()
 
     def start(self) -> None:
         """Begin to take runs."""
@@ -76,7 +77,11 @@ class Supervisor:
     def stop_run(self, run_id: str) -> bool:
         """Stop a run of this process; ``False`` where it is not here or has ended."""
         task = self._runs.get(run_id)
-        return task is not None and task.cancel()
+        if task is None or run_id in self._stopped:
+            return task is not None
+        # Once: a second one would break off how the run ends.
+        self._stopped.add(run_id)
+        return task.cancel()
 
     async def drain(self) -> None:
         """Take no more runs, let the turns that run end, give the runs back, end all children."""
@@ -200,4 +205,5 @@ class Supervisor:
     def _on_end(self, run_id: str, task: asyncio.Task[None]) -> None:
         # Not in the task: one that is cancelled before its first step never runs.
         self._runs.pop(run_id, None)
+        self._stopped.discard(run_id)
         self.wake()
