@@ -82,7 +82,7 @@ class AssistantForm(TrustForm):
             for name in [name for name in self.fields if name not in EDITABLE_FIELDS]:
                 del self.fields[name]
         elif "provider" in self.fields:
-            kinds = [(kind.value, _(kind.label)) for kind in OnToolError]
+            kinds = [(kind.value, kind.label) for kind in OnToolError]
             self.fields["on_tool_error"].choices = kinds  # type: ignore[attr-defined]
             self.fields["provider"].required = True
             self.fields["fallback_assistant"].queryset = (  # type: ignore[attr-defined]

@@ -109,7 +109,7 @@ class ServerForm(TrustForm):
         is_superuser = self.user is None or getattr(self.user, "is_superuser", False)
         kinds = [kind for kind in Transport if is_superuser or kind != Transport.STDIO]
         if "transport" in self.fields:
-            choices = [("", "---------"), *((kind.value, _(kind.label)) for kind in kinds)]
+            choices = [("", "---------"), *((kind.value, kind.label) for kind in kinds)]
             self.fields["transport"].choices = choices  # type: ignore[attr-defined]
         if not is_superuser:
             for name in ("command", "args_lines", "env_lines", "cwd", "confirm_command"):

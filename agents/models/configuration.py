@@ -10,6 +10,7 @@ from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy
 
 from agents.encryption import EncryptedJSONField, EncryptedTextField
 
@@ -57,10 +58,10 @@ class Provider(models.Model):
 class Transport(models.TextChoices):
     """How a server is reached."""
 
-    STDIO = "stdio", "stdio (a command)"
-    HTTP = "http", "streamable HTTP"
-    SSE = "sse", "HTTP with SSE (old)"
-    PYTHON = "python", "Python module"
+    STDIO = "stdio", gettext_lazy("stdio (a command)")
+    HTTP = "http", gettext_lazy("streamable HTTP")
+    SSE = "sse", gettext_lazy("HTTP with SSE (old)")
+    PYTHON = "python", gettext_lazy("Python module")
 
 
 class Review(models.TextChoices):
@@ -177,8 +178,8 @@ class ToolSample(models.Model):
 class OnToolError(models.TextChoices):
     """What a failed call of the first turn does after its attempts."""
 
-    RETURN_TO_MODEL = "return_to_model", "return to the model"
-    FAIL = "fail", "fail the run"
+    RETURN_TO_MODEL = "return_to_model", gettext_lazy("return to the model")
+    FAIL = "fail", gettext_lazy("fail the run")
 
 
 class Assistant(models.Model):

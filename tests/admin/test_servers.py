@@ -6,11 +6,13 @@ import sys
 from typing import Any
 
 import pytest
+from django.db.models import TextChoices
 from django.test import Client
 from django.utils import timezone
+from django.utils.functional import Promise
 
 from agents.admin.secret_lines import MASK
-from agents.models import Server, Tool, TrustedName
+from agents.models import OnToolError, Server, Tool, Transport, TrustedName
 from tests.admin.posting import errors_of, read_form, submit
 from tests.servers import stdio_entry
 
@@ -219,3 +221,8 @@ def test_the_buttons_are_pressed_by_post_only(operator: Client) -> None:
     assert operator.get(f"/admin/agents/server/{row.pk}/refresh/").status_code == 302
     row.refresh_from_db()
     assert row.checked_at is None
+
+
+@pytest.mark.parametrize("words", [Transport, OnToolError])
+def test_the_words_of_choices_follow_the_language_of_the_page(words: type[TextChoices]) -> None:
+    assert [kind for kind in words if not isinstance(kind.label, Promise)] == []
