@@ -126,7 +126,7 @@ class Server(models.Model):
 
 class Tool(models.Model):
     """One tool of a server as it was last discovered. ``vanished_at`` is set when a listing lacks
-    it.
+    it; of a name that ``is_listed_twice`` the first counts.
     """
 
     server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="tools")
@@ -137,6 +137,7 @@ class Tool(models.Model):
     input_schema = models.JSONField(null=True, blank=True)
     output_schema = models.JSONField(null=True, blank=True)
     annotations = models.JSONField(default=dict, blank=True)
+    is_listed_twice = models.BooleanField(default=False)
     definition_hash = models.CharField(max_length=64)
     first_seen = models.DateTimeField()
     last_seen = models.DateTimeField()

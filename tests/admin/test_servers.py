@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -195,6 +196,22 @@ def test_refresh_stores_the_tools_and_the_page_shows_them(operator: Client) -> N
     assert "MCP 2025-11-25" in page
     assert Tool.objects.filter(server=row).count() == 8
     assert all(f"<code>{tool.name}</code>" in page for tool in Tool.objects.all())
+
+
+def test_tools_that_no_model_can_be_offered_say_why(operator: Client) -> None:
+    tool = {"name": "same", "inputSchema": {"type": "object"}}
+    bad = {"name": "bad", "inputSchema": {"$ref": "https://example.org/schema.json"}}
+    row = make_stdio(tools=[tool, bad, tool, {**tool, "name": "good"}])
+    assert "4 tools" in press(operator, row, "refresh")
+    summaries = re.findall(
+        r"<summary><code>(\w+)</code>(.*?)</summary>", operator.get(page_of(row)).content.decode()
+    )
+    marks = {name: re.findall("invalid_schema|name_collision", rest) for name, rest in summaries}
+    assert marks == {"same": ["name_collision"], "bad": ["invalid_schema"], "good": []}
+    Server.objects.filter(pk=row.pk).update(args=stdio_entry("echo", tools=[tool])["args"])
+    row.refresh_from_db()
+    press(operator, row, "refresh")
+    assert "name_collision" not in operator.get(page_of(row)).content.decode()
 
 
 def test_a_failing_server_shows_its_last_words(operator: Client) -> None:
