@@ -170,10 +170,15 @@ async def limit_result(run: RunState, result: ToolResult, turn: Turn, max_chars:
     return replace(result, text=text, is_truncated=True)
 
 
-def cancelled_result(run: RunState, call: ToolCall) -> ToolResult:
-    """The result of a call that was open when the run was stopped or ran out of time."""
+def cancelled_result(run: RunState, call: ToolCall, sent: float | None) -> ToolResult:
+    """The result of a call that was open when the run was stopped or ran out of time; ``sent`` is
+    when it was sent, ``None`` where it was not.
+    """
     tool = run.catalog.offered.get(call.name)
-    return refused_result(run, call, Outcome.CANCELLED, "The call was cancelled.", tool)
+    result = refused_result(run, call, Outcome.CANCELLED, "The call was cancelled.", tool)
+    if sent is None:
+        return result
+    return replace(result, duration_ms=(run.clock.monotonic() - sent) * 1000)
 
 
 def result_message(result: ToolResult) -> Message:
