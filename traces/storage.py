@@ -234,8 +234,12 @@ def _finite(value: object) -> object:
 
 
 def _mark_lost(run: RunLost) -> None:
-    """Close what a dead process left open of a run, and the trace if the run was its root."""
-    spans = Span.objects.filter(run=run.run, end_ns__isnull=True)
+    """Close what a dead process left open of a run; its trace and child runs too if it was the
+    root."""
+    roots = Trace.objects.filter(run=run.run).values("pk")
+    spans = Span.objects.filter(
+        models.Q(run=run.run) | models.Q(trace__in=roots), end_ns__isnull=True
+    )
     spans.update(status=SpanStatus.LOST, end_ns=run.at_ns)
     for trace in Trace.objects.filter(run=run.run, end_ns__isnull=True):
         summary = tally_of(load_spans(trace.pk)).sum_up(trace.start_ns, run.at_ns)

@@ -188,7 +188,7 @@ def interrupt_run(run_id: str, error: str) -> str | None:
 
 
 def interrupt_lost_runs(conversation_id: str = "", now: datetime | None = None) -> list[str]:
-    """End the runs whose lease ran out; the conversation of each.
+    """End the runs whose lease ran out; the id of each.
 
     Without a ``conversation_id`` those that were running, in all conversations: a queued run whose
     process died is taken by a supervisor. With one also those that its process left in the queue.
@@ -200,11 +200,8 @@ def interrupt_lost_runs(conversation_id: str = "", now: datetime | None = None) 
         statuses.append(RunStatus.QUEUED)
     lost = lost.filter(status__in=statuses).order_by("created_at")
     what = "The process that worked on this run ended."
-    return [
-        conversation
-        for run_id, conversation in list(lost.values_list("pk", "conversation_id"))
-        if interrupt_run(run_id, what) is not None
-    ]
+    ids = list(lost.values_list("pk", flat=True))
+    return [run_id for run_id in ids if interrupt_run(run_id, what) is not None]
 
 
 def claimable_runs(limit: int) -> list[str]:

@@ -19,7 +19,7 @@ from agents.runs import lifecycle
 from agents.runs.resources import RunResources
 from agents.runs.sinks import Observer
 from agents.runs.warming import warm_servers
-from agents.runs.worker import execute_run
+from agents.runs.worker import execute_run, tell_ends
 
 SCAN_SECONDS = 1.0
 """How often the table is looked at for runs that nobody announced."""
@@ -112,8 +112,9 @@ class Supervisor:
             logger.exception("servers could not be opened ahead")
 
     async def _take_runs(self) -> None:
-        for conversation_id in await sync_to_async(lifecycle.interrupt_lost_runs)():
-            self._tell_lost(conversation_id)
+        ended = await sync_to_async(lifecycle.interrupt_lost_runs)()
+        for run in await tell_ends(ended, self._resources.observers):
+            self._tell_lost(run.conversation_id)
         room = RUNS_AT_ONCE - len(self._runs)
         for run_id in await sync_to_async(lifecycle.claimable_runs)(max(room, 0)):
             if run_id not in self._refused and await self._claim(run_id):

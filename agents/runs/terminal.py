@@ -30,7 +30,7 @@ from agents.runs.approvers import terminal_approver
 from agents.runs.event_lines import event_line
 from agents.runs.resources import RunResources
 from agents.runs.sinks import RunEvents
-from agents.runs.worker import execute_run, finish_first
+from agents.runs.worker import execute_run, finish_first, tell_ends
 
 CLAIM_PAUSE_SECONDS = 0.2
 """How often a run that waits for another one of its conversation tries to start."""
@@ -154,7 +154,7 @@ async def _run_message(
     submit = sync_to_async(lifecycle.submit_message)
     run = await finish_first(submit(conversation, message, resources.owner))
     try:
-        await _claim(run.pk, conversation.pk, resources.owner)
+        await _claim(run.pk, conversation.pk, resources)
     except asyncio.CancelledError:
         await sync_to_async(lifecycle.cancel_queued_run)(run.pk)
         raise
@@ -166,15 +166,16 @@ async def _run_message(
     return outcome
 
 
-async def _claim(run_id: str, conversation_id: str, owner: str) -> None:
+async def _claim(run_id: str, conversation_id: str, resources: RunResources) -> None:
     """Take the run as soon as its conversation is free; says so where that takes long."""
-    tries = 0
+    tries, owner = 0, resources.owner
     while not await finish_first(sync_to_async(lifecycle.claim_run)(run_id, owner)):
         if tries == TRIES_BEFORE_WORD:
             sys.stderr.write("Waiting: another run of this conversation is not finished.\n")
         if tries % TRIES_BETWEEN_RENEWALS == 0:
             await sync_to_async(lifecycle.renew_lease)(run_id, owner)
-        await sync_to_async(lifecycle.interrupt_lost_runs)(conversation_id)
+        ended = await sync_to_async(lifecycle.interrupt_lost_runs)(conversation_id)
+        await tell_ends(ended, resources.observers)
         await asyncio.sleep(CLAIM_PAUSE_SECONDS)
         tries += 1
 

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 
-from agents.loop.events import RunFinished
+from agents.loop.events import Event, RunFinished
 from agents.loop.interfaces import Approver, SystemClock
 from agents.loop.request import RunOutcome
 from agents.loop.run import run_loop
+from agents.models import Run
 from agents.runs import lifecycle
 from agents.runs.message_recorder import MessageRecorder
 from agents.runs.outside import RunOutside, build_request
@@ -115,19 +116,40 @@ async def _end_broken(run_id: str, what: str, events: RunEvents) -> RunOutcome:
         answer=text or "",
         error=what,
     )
-    await events.tell_observers(
-        RunFinished(
-            run=run_id,
-            at_ns=SystemClock().now_ns(),
-            status=outcome.status,
-            stop_reason=outcome.stop_reason,
-            level=outcome.level,
-            answer=outcome.answer,
-            turns=0,
-            tool_calls=0,
-            input_tokens=0,
-            output_tokens=0,
-            error=what,
-        )
-    )
+    await events.tell_observers(_finished(run_id, outcome))
     return outcome
+
+
+async def tell_ends(run_ids: Sequence[str], observers: Sequence[Observer]) -> list[Run]:
+    """Tell the observers how runs ended on which no process works any more; their rows."""
+    runs = await sync_to_async(lambda: list(Run.objects.filter(pk__in=run_ids)))()
+    for run in runs:
+        outcome = RunOutcome(
+            status=run.status,
+            stop_reason=run.stop_reason,
+            level=run.level,
+            answer="",
+            error=run.error,
+        )
+        await RunEvents(_store_nothing, observers).tell_observers(_finished(run.pk, outcome))
+    return runs
+
+
+async def _store_nothing(event: Event) -> None:
+    """These runs are stored already."""
+
+
+def _finished(run_id: str, outcome: RunOutcome) -> RunFinished:
+    return RunFinished(
+        run=run_id,
+        at_ns=SystemClock().now_ns(),
+        status=outcome.status,
+        stop_reason=outcome.stop_reason,
+        level=outcome.level,
+        answer=outcome.answer,
+        turns=0,
+        tool_calls=0,
+        input_tokens=0,
+        output_tokens=0,
+        error=outcome.error,
+    )

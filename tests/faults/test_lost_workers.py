@@ -12,6 +12,7 @@ from agents.runs import lifecycle
 from tests.fake_provider import FakeProvider, call, calls, text
 from tests.running import Runner, stored_path
 from tests.servers import stdio_entry
+from traces.models import Span, Trace
 
 HOOKS = "tests.faults.hooks"
 
@@ -87,3 +88,21 @@ def test_arguments_that_are_no_json_do_not_go_back_to_the_provider(runner: Runne
         runner.run("go")
     sent = provider.requests[1].messages[1]["tool_calls"][0]["function"]["arguments"]
     assert sent == "{}"
+
+
+def test_the_trace_of_a_run_whose_process_died_ends_too(runner: Runner) -> None:
+    with FakeProvider([text("hello"), text("next")]) as provider:
+        runner.configure(provider)
+        first = runner.run("go")
+        conversation = Conversation.objects.get(pk=first.conversation)
+        run = lifecycle.submit_message(conversation, "now")
+        assert lifecycle.claim_run(run.pk, "a process that died")
+        Trace.objects.create(id=run.trace_id, run=run.pk, start_ns=1)
+        place = {"trace_id": run.trace_id, "position": 1, "kind": "agent", "start_ns": 1}
+        Span.objects.create(id="s1", run=run.pk, name="root", **place)
+        Span.objects.create(id="s2", run="child", name="child", **place)
+        let_leases_run_out()
+        runner.run("and then", conversation=first.conversation)
+    trace = Trace.objects.get(pk=run.trace_id)
+    assert (trace.status, trace.stop_reason, trace.level) == ("interrupted", "worker_lost", 3)
+    assert {span.status for span in trace.spans.all()} == {"lost"}
