@@ -22,6 +22,7 @@ from django.db.models.constants import OnConflict
 from django.utils.module_loading import import_string
 
 from traces.attributes import PAYLOADS
+from traces.chunk_redaction import without_split_secrets
 from traces.inspection_rows import load_spans
 from traces.models import Blob, Span, SpanStatus, Trace
 from traces.records import Payload, RunLost, SpanRecord, TraceRecord
@@ -109,7 +110,10 @@ class TraceStorage:
         payloads: dict[str, object] = {}
         plain: dict[str, object] = {}
         for name, value in span.attributes.items():
-            if isinstance(value, Payload):
+            if isinstance(value, Payload) and name == "toolloop.exchange":
+                report = without_split_secrets(value.value, self._redacted_text)
+                payloads[name] = self._hash(report, new_blobs)
+            elif isinstance(value, Payload):
                 payloads[name] = self._hash(value.value, new_blobs)
             elif isinstance(value, tuple) and name in PAYLOADS:
                 payloads[name] = [self._hash(item.value, new_blobs) for item in value]
