@@ -255,6 +255,20 @@ def test_the_list_shows_numbers_without_reading_spans(owner: User, trace: Trace)
     assert '<span class="bad">1</span>' in html
 
 
+def test_tokens_that_no_provider_told_are_not_said_to_be_none(owner: User, trace: Trace) -> None:
+    def tokens() -> str:
+        html = browser(owner).get(reverse("traces")).content.decode()
+        [cell] = re.findall(r'<td class="r num c-k">(.*?)</td>', html)
+        return re.sub("<.*?>", "", cell).strip()
+
+    Trace.objects.update(input_tokens=1500, output_tokens=0)
+    assert tokens() == "1,500 0"
+    Trace.objects.update(input_tokens=0)
+    assert tokens() == "–"
+    Trace.objects.update(summary={"segments": []})
+    assert tokens() == "0 0"
+
+
 def test_an_address_selects_a_span_a_turn_and_a_tab(owner: User, trace: Trace) -> None:
     client = browser(owner)
     call = span_of(trace, "tool_call")
