@@ -243,3 +243,30 @@ def test_the_buttons_are_pressed_by_post_only(operator: Client) -> None:
 @pytest.mark.parametrize("words", [Transport, OnToolError])
 def test_the_words_of_choices_follow_the_language_of_the_page(words: type[TextChoices]) -> None:
     assert [kind for kind in words if not isinstance(kind.label, Promise)] == []
+
+
+def test_stored_headers_do_not_follow_to_another_address(operator: Client, staff: Client) -> None:
+    row = make_http(headers={"X-Key": "verysecretheader1234"})
+    moved = {"url": "https://elsewhere.example/mcp"}
+    for client in (operator, staff):
+        refused = errors_of(submit(client, page_of(row), "server_form", **moved))
+        assert "belong to https://mcp.example.org:443" in refused
+    again = {**moved, "headers_lines": "X-Key=another"}
+    assert submit(staff, page_of(row), "server_form", **again).status_code == 302
+    row.refresh_from_db()
+    assert row.headers == {"X-Key": "another"}
+
+
+def test_only_a_superuser_says_where_variables_of_headers_go(
+    operator: Client, staff: Client
+) -> None:
+    TrustedName.objects.create(kind="env", value="DOCS_TOKEN", source="test")
+    row = make_http(headers={"Authorization": "Bearer $ENV.DOCS_TOKEN"})
+    moved = {"url": "https://elsewhere.example/mcp"}
+    added = {"headers_lines": "Authorization=Bearer $ENV.DOCS_TOKEN"}
+    plain = Server.objects.create(
+        server_id="plain", transport="http", url="https://elsewhere.example/mcp"
+    )
+    for path, fields in ((page_of(row), moved), (page_of(plain), added)):
+        assert "only a superuser" in errors_of(submit(staff, path, "server_form", **fields))
+        assert submit(operator, path, "server_form", **fields).status_code == 302
