@@ -76,6 +76,7 @@ class Trace(models.Model):
             models.Index(fields=["user", "-start_ns"], name="trace_of_user"),
             models.Index(fields=["stop_reason", "-start_ns"], name="trace_by_stop_reason"),
             models.Index(fields=["assistant", "-start_ns"], name="trace_by_assistant"),
+            models.Index(fields=["status", "-start_ns"], name="trace_by_status"),
             models.Index(
                 fields=["-start_ns"], condition=Q(end_ns__isnull=True), name="trace_running"
             ),
