@@ -269,6 +269,15 @@ def test_tokens_that_no_provider_told_are_not_said_to_be_none(owner: User, trace
     assert tokens() == "0 0"
 
 
+def test_a_search_for_punctuation_says_that_there_is_nothing_to_look_for(
+    owner: User, trace: Trace
+) -> None:
+    html = browser(owner).get(reverse("traces"), {"q": "<*"}).content.decode()
+    assert "There is nothing to look for in “&lt;*”." in html
+    html = browser(owner).get(reverse("traces"), {"q": "elsewhere"}).content.decode()
+    assert "No run matches." in html
+
+
 def test_an_address_selects_a_span_a_turn_and_a_tab(owner: User, trace: Trace) -> None:
     client = browser(owner)
     call = span_of(trace, "tool_call")
