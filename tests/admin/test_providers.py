@@ -87,6 +87,11 @@ def test_a_new_key_replaces_the_stored_one(operator: Client) -> None:
     [
         ("base_url", "api.example.org", "expected a URL such as"),
         ("base_url", "https://u:p@api.example.org/v1", "without user and password"),
+        ("base_url", "https://api.example.org/v1/chat/completions", "without /chat/completions"),
+        ("base_url", "https://api.example.org/v1/chat/completions/", "without /chat/completions"),
+        ("provider_id", "a b/c", "an id without blanks and slashes"),
+        ("prices", '{"m": 5}', "m: expected an object such as"),
+        ("prices", '{"m": {"input": "free"}}', "m/input: expected a number from 0 on"),
         ("api_key_env", "sk-abc def", "expected the name of an environment variable"),
         ("prices", '{"m1": ', "expected JSON"),
         ("prices", "[1]", "expected an object such as {}, got a list"),
