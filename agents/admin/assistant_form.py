@@ -133,7 +133,7 @@ class AssistantForm(TrustForm):
         if self.instance.is_system:
             report.faults = [f for f in report.faults if f.pointer.startswith("/prompts")]
         add_faults(self, report, _POINTERS)
-        self.warnings = [finding.message for finding in report.warnings]
+        self.warnings = [f"{f.pointer.lstrip('/')}: {f.message}" for f in report.warnings]
         self._check_policy()
         if not self.errors:
             self.check_names(self._names_in(cleaned), self._known)

@@ -14,6 +14,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents.admin.numbers import NumbersForm
 from agents.models import TrustedNameKind
 from agents.runs.trust import SETTING_OF_KIND, NamedThing, trust, untrusted
 
@@ -28,7 +29,7 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname}:{port}" if parts.hostname else ""
 
 
-class TrustForm(forms.ModelForm):
+class TrustForm(NumbersForm):
     """A form whose names are checked. ``user`` is set by the admin class."""
 
     user: AbstractBaseUser | None = None

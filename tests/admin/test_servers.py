@@ -198,6 +198,12 @@ def test_refresh_stores_the_tools_and_the_page_shows_them(operator: Client) -> N
     assert all(f"<code>{tool.name}</code>" in page for tool in Tool.objects.all())
 
 
+def test_messages_keep_the_case_of_an_id(operator: Client) -> None:
+    row = make_stdio()
+    page = operator.post(f"/admin/agents/server/{row.pk}/refresh/", follow=True).content.decode()
+    assert ">echo: connected" in page
+
+
 def test_tools_that_no_model_can_be_offered_say_why(operator: Client) -> None:
     tool = {"name": "same", "inputSchema": {"type": "object"}}
     bad = {"name": "bad", "inputSchema": {"$ref": "https://example.org/schema.json"}}
