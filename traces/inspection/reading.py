@@ -229,6 +229,16 @@ def is_failed(span: SpanRecord) -> bool:
     return is_failed_call(span) or (span.status == "error" and span.kind in ("model", "hook"))
 
 
+def is_stop(span: SpanRecord) -> bool:
+    """Whether a span did not do its work: it failed, a person denied it, or it was skipped."""
+    return is_failed(span) or text(span, "toolloop.outcome") in ("denied", "skipped")
+
+
+def is_counted(span: SpanRecord) -> bool:
+    """Whether the tokens of an answer are known: no request is read with less than one."""
+    return integer(span, "gen_ai.usage.input_tokens") > 0
+
+
 def tool_title(span: SpanRecord) -> str:
     """Which tool a call is of: ``weather / get``, or the name that the model used."""
     server, tool = text(span, "toolloop.server"), text(span, "gen_ai.tool.name")
