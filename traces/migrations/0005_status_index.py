@@ -4,14 +4,13 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('traces', '0004_saved_views'),
+        ("traces", "0004_saved_views"),
     ]
 
     operations = [
         migrations.AddIndex(
-            model_name='trace',
-            index=models.Index(fields=['status', '-start_ns'], name='trace_by_status'),
+            model_name="trace",
+            index=models.Index(fields=["status", "-start_ns"], name="trace_by_status"),
         ),
     ]
