@@ -136,7 +136,7 @@ class Span(models.Model):
 
 
 class Blob(models.Model):
-    """A payload, stored once: the zlib-compressed JSON text under the SHA-256 of that text."""
+    """A payload, stored once: its JSON text (zlib if it is long) under the text's SHA-256."""
 
     sha256 = models.CharField(max_length=64, primary_key=True)
     content = models.BinaryField()

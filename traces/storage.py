@@ -31,6 +31,10 @@ from traces.tallies import tally_of
 
 SECRETS_FRESH_SECONDS = 30.0
 MAX_KNOWN_BLOBS = 20_000
+
+PLAIN_BYTES = 1000
+"""Payloads up to here are stored as they are: compressing takes longer than all else of them."""
+
 MAX_REMEMBERED = 5_000
 
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
@@ -154,7 +158,7 @@ class TraceStorage:
         if isinstance(value, dict):
             self._remember(value, digest)
         if digest not in self._known_blobs and digest not in new_blobs:
-            packed = zlib.compress(content, 6)
+            packed = zlib.compress(content, 6) if len(content) > PLAIN_BYTES else content
             new_blobs[digest] = (digest, packed, len(content))
         return digest
 
@@ -204,7 +208,9 @@ def _upsert_sql(
 
 def blob_value(blob: Blob) -> object:
     """The JSON value of a stored payload."""
-    return json.loads(zlib.decompress(bytes(blob.content)))
+    content = bytes(blob.content)
+    # No JSON text begins with this byte.
+    return json.loads(zlib.decompress(content) if content.startswith(b"x") else content)
 
 
 def load_payloads(hashes: Iterable[str]) -> dict[str, object]:
