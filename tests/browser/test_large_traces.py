@@ -36,8 +36,14 @@ def press(page: Page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def test_windows_and_turns_are_opened_with_the_keyboard(page: Page, address: str) -> None:
+def test_a_large_trace_opens_on_what_failed(page: Page, address: str) -> None:
     page.goto(address)
+    expect(chosen(page)).to_contain_text(f"city=Town {FAILED}-2")
+    expect(page.locator("#detail h2")).to_have_text("weather / get")
+
+
+def test_windows_and_turns_are_opened_with_the_keyboard(page: Page, address: str) -> None:
+    page.goto(f"{address}?span={span_id(TURNS - 1, 1)}")
     rows = page.locator("#tree .tr")
     expect(rows.first).to_be_visible()
     assert rows.count() < 150
