@@ -128,7 +128,7 @@ class Supervisor:
             return await sync_to_async(lifecycle.claim_run)(run_id, self._resources.owner)
         except DatabaseError:  # the database may be away: the next look tries again
             raise
-        except Exception:
+        except Exception:  # whatever is wrong with one run, the queue must go on
             logger.exception("run %s cannot be begun; this process leaves it alone", run_id)
             self._refused.add(run_id)
             return False
