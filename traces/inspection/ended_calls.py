@@ -5,6 +5,7 @@ Place in the house: ``traces.inspection``, pure.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
@@ -44,8 +45,8 @@ def after_calls(calls: Sequence[SpanRecord]) -> str:
             total,
         ) % {"n": total}
     after = ngettext("after %(n)d tool call", "after %(n)d tool calls", total) % {"n": total}
-    numbers = {name: sum(_way(span) == name for span in calls) for name in _ONLY}
-    found = {name: n for name, n in numbers.items() if n}
+    ways = Counter(map(_way, calls))
+    found = {name: ways[name] for name in _ONLY if ways[name]}
     if total == 1:
         return clauses([after, *(str(_ONLY[name]) for name in found)])
     if not found:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from traces.inspection.causes import hook_error, last_failure
 from traces.inspection.marks import kind_view, run_state
 from traces.inspection.rail import rail_spans, rail_view
-from traces.inspection.reading import Reading, integer, is_stop, is_waiting
+from traces.inspection.reading import Reading, integer, is_waiting
 from traces.inspection.totals import counts, totals_view
 from traces.inspection.tree import tree_view
 from traces.inspection.verdicts import run_end, run_verdict
@@ -102,6 +102,8 @@ def _telling_failure(reading: Reading) -> SpanRecord | None:
             ended_by = requests[-1] if requests and requests[-1].status == "error" else None
         if ended_by is not None:
             return ended_by
+    if not reading.stops:
+        return None
     calls = [span for span in reading.spans if span.kind == "tool_call"]
     attempts: dict[tuple[str, str], int] = {}
     for span in calls:
@@ -109,4 +111,4 @@ def _telling_failure(reading: Reading) -> SpanRecord | None:
         attempts[key] = max(attempts.get(key, 0), integer(span, "toolloop.attempt"))
     # A call that was asked for anew explains nothing: its successor counts.
     last = (s for s in calls if integer(s, "toolloop.attempt") >= attempts[s.run, s.turn])
-    return next((span for span in last if is_stop(span)), None)
+    return next((span for span in last if span.id in reading.stops), None)

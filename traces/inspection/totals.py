@@ -66,7 +66,9 @@ def counts(reading: Reading) -> tuple[CountView, ...]:
     retries = [span for span in reading.spans if span.kind == "retry"]
     again = [span for span in reading.spans if "toolloop.retry.error" in span.attributes]
     fallbacks = [span for span in reading.spans if span.kind == "fallback"]
-    denied, skipped, refused = (_ended_as(reading, outcome) for outcome in _NOT_RUN)
+    # What stopped is little beside all calls.
+    calls = [span for span in reading.spans if span.id in reading.stops]
+    denied, skipped, refused = (_ended_as(calls, outcome) for outcome in _NOT_RUN)
     n = len(errors), len(retries), len(again), len(fallbacks)
     return (
         _count("errors", errors, ngettext("%(n)d error", "%(n)d errors", n[0])),
@@ -83,8 +85,7 @@ def counts(reading: Reading) -> tuple[CountView, ...]:
     )
 
 
-def _ended_as(reading: Reading, outcome: str) -> list[SpanRecord]:
-    calls = (span for span in reading.spans if span.kind == "tool_call")
+def _ended_as(calls: Sequence[SpanRecord], outcome: str) -> list[SpanRecord]:
     return [span for span in calls if text(span, "toolloop.outcome") == outcome]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from traces.inspection.reading import Reading, integer, is_stop
+from traces.inspection.reading import Reading, integer
 from traces.records import SpanRecord
 
 FOLD_OVER = 300
@@ -50,18 +50,19 @@ Folds = Callable[[Item], bool]
 class Sums:
     """What stands below each span id, child runs included: rows, failures among them, and the
     input tokens of all requests. Ids without any are missing. ``with_stops`` are those below which
-    something failed, was denied or skipped."""
+    something failed, was denied or skipped, ``stops`` those spans themselves."""
 
     rows: dict[str, int]
     errors: dict[str, int]
     tokens: dict[str, int]
     with_stops: set[str]
+    stops: frozenset[str]
 
     def has_stop(self, item: Item) -> bool:
         """Whether something below an item did not do its work."""
         if isinstance(item, SpanRecord):
             return item.id in self.with_stops
-        return any(is_stop(span) or span.id in self.with_stops for span in item.spans)
+        return any(span.id in self.stops or span.id in self.with_stops for span in item.spans)
 
     def of(self, item: Item) -> tuple[int, int, int]:
         """Rows, failures and tokens below an item."""
@@ -158,13 +159,13 @@ def folds_for(reading: Reading, selected: str, opened: Collection[str]) -> Folds
 
 def sums_below(reading: Reading) -> Sums:
     """The sums of the whole trace, in one pass."""
-    sums = Sums(rows={}, errors={}, tokens={}, with_stops=set())
+    sums = Sums(rows={}, errors={}, tokens={}, with_stops=set(), stops=reading.stops)
     failed = {span.id for span in reading.failed}
     for span, parent in reversed(list(_from_the_top(reading))):
         rows, errors, tokens = sums.of(span)
         sums.rows[parent] = sums.rows.get(parent, 0) + rows + 1
         errors += span.id in failed
-        if is_stop(span) or span.id in sums.with_stops:
+        if span.id in sums.stops or span.id in sums.with_stops:
             sums.with_stops.add(parent)
         if errors:
             sums.errors[parent] = sums.errors.get(parent, 0) + errors
