@@ -173,17 +173,18 @@ def tokens_view(reading: Reading) -> TokensView:
 
 def token_sum(spans: Sequence[SpanRecord], name: str) -> int:
     """The sum of one kind of tokens over requests."""
-    return sum(integer(span, f"gen_ai.usage.{name}") for span in spans)
+    attribute = f"gen_ai.usage.{name}"
+    return sum(integer(span, attribute) for span in spans)
 
 
 def _part(spans: Sequence[SpanRecord], name: str, whole: str, words: str) -> str:
     """Tokens that are a part of others; more than the whole is cut to it and told."""
     told = token_sum(spans, name)
-    fitting = sum(
-        min(integer(span, f"gen_ai.usage.{name}"), integer(span, f"gen_ai.usage.{whole}"))
-        for span in spans
-    )
-    said = words % {"n": count(fitting)} if told else ""
+    if not told:
+        return ""
+    part, all_of_it = f"gen_ai.usage.{name}", f"gen_ai.usage.{whole}"
+    fitting = sum(min(integer(span, part), integer(span, all_of_it)) for span in spans)
+    said = words % {"n": count(fitting)}
     if told == fitting:
         return said
     return _("%(part)s at most: the provider's counts contradict each other") % {"part": said}
