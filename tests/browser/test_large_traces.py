@@ -49,8 +49,8 @@ def test_windows_and_turns_are_opened_with_the_keyboard(page: Page, address: str
     assert rows.count() < 150
     expect(chosen(page)).to_contain_text("m1")
     chosen(page).focus()
-    press(page, "Home", "ArrowDown", "ArrowDown", "ArrowDown")
-    expect(held(page)).to_contain_text("Turns 200 to 299 500 spans")
+    press(page, "Home", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown")
+    expect(held(page)).to_contain_text("Turns 200 to 249 250 spans")
     expect(held(page)).to_have_attribute("aria-expanded", "false")
     press(page, "Enter")
     expect(held(page)).to_have_attribute("aria-expanded", "true")
@@ -68,7 +68,7 @@ def test_windows_and_turns_are_opened_with_the_keyboard(page: Page, address: str
         "aria-label", "Turns 198 to 200: 0.30 s, 300 tokens of context, 9 tool calls"
     )
     press(page, "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft")
-    expect(held(page)).to_contain_text("Turns 200 to 299")
+    expect(held(page)).to_contain_text("Turns 200 to 249")
     expect(page.locator("#tree .tr:visible", has_text="Turn 200")).to_have_count(0)
 
 
@@ -76,7 +76,7 @@ def test_a_link_to_a_span_inside_opens_its_window_and_turn(page: Page, address: 
     page.goto(f"{address}?span={span_id(150, 3)}")
     expect(chosen(page)).to_be_in_viewport()
     expect(chosen(page)).to_contain_text("city=Town 150-1")
-    expect(page.locator("#tree .tr", has_text="Turns 100 to 199")).to_have_attribute(
+    expect(page.locator("#tree .tr", has_text="Turns 150 to 199")).to_have_attribute(
         "aria-expanded", "true"
     )
     expect(page.locator("#detail h2")).to_have_text("weather / get")
@@ -100,9 +100,9 @@ def test_all_turns_beside_one_are_opened_at_once(page: Page, address: str) -> No
     chosen(page).focus()
     press(page, "*")
     expect(page.locator("#tree [data-folded]:not([data-window])")).to_have_count(0)
-    expect(page.locator("#tree .tr", has_text="city=Town 199-2")).to_be_attached()
+    expect(page.locator("#tree .tr", has_text="city=Town 149-2")).to_be_attached()
     expect(held(page)).to_contain_text("Turn 120")
-    assert page.locator("#tree .tr:not([data-window])").count() == 1 + 500
+    assert page.locator("#tree .tr:not([data-window])").count() == 1 + 250
 
 
 def test_search_says_that_folded_rows_are_not_searched(page: Page, address: str) -> None:

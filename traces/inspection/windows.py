@@ -1,6 +1,6 @@
 """Long rows of turns in windows, and which parts of a large tree are folded.
 
-Place in the house: ``traces.inspection``, pure. A window holds a hundred turns with what stands
+Place in the house: ``traces.inspection``, pure. A window holds fifty turns with what stands
 between them; it is a row of the tree of its own, though no span.
 """
 
@@ -18,7 +18,7 @@ FOLD_OVER = 300
 WINDOW_OVER = 200
 """Turns below one span above which they stand in windows."""
 
-WINDOW = 100
+WINDOW = 50
 """The turns of a window."""
 
 

@@ -49,52 +49,54 @@ def test_a_small_trace_is_not_folded_and_a_larger_one_is_but_for_what_is_selecte
 
 
 def test_many_turns_stand_in_windows_that_say_what_they_hold() -> None:
-    found = rows(read(450), selected=span_id(205, 2))
+    found = rows(read(340), selected=span_id(205, 2))
     windows = [row for row in found.values() if row.is_window]
     assert [(row.title, row.note, row.hidden) for row in windows] == [
-        ("Turns 0 to 99", "500 spans", 500),
-        ("Turns 100 to 199", "500 spans", 500),
-        ("Turns 200 to 299", "500 spans", 0),
-        ("Turns 300 to 399", "500 spans", 500),
-        ("Turns 400 to 449", "250 spans", 250),
+        ("Turns 0 to 49", "250 spans", 250),
+        ("Turns 50 to 99", "250 spans", 250),
+        ("Turns 100 to 149", "250 spans", 250),
+        ("Turns 150 to 199", "250 spans", 250),
+        ("Turns 200 to 249", "250 spans", 0),
+        ("Turns 250 to 299", "250 spans", 250),
+        ("Turns 300 to 339", "200 spans", 200),
     ]
     assert [(row.level, row.position, row.set_size) for row in windows] == [
-        (2, place, 5) for place in range(1, 6)
+        (2, place, 7) for place in range(1, 8)
     ]
-    assert (windows[2].time, windows[2].tokens) == ("10.00 s", "35.0k")
+    assert (windows[4].time, windows[4].tokens) == ("5.00 s", "16.2k")
     turn, call = found["Turn 205"], found[span_id(205, 2)]
-    assert (turn.parent, turn.level, turn.position, turn.set_size) == (windows[2].id, 3, 6, 100)
+    assert (turn.parent, turn.level, turn.position, turn.set_size) == (windows[4].id, 3, 6, 50)
     assert (call.parent, call.level) == (turn.id, 4)
     assert found["Turn 206"].hidden == 4
 
 
 def test_a_turn_that_would_be_alone_in_a_window_stands_outside() -> None:
-    found = list(rows(read(WINDOW * 3 + 1)).values())
+    found = list(rows(read(WINDOW * 4 + 1)).values())
     assert [row.title for row in found if row.level == 2] == [
-        "Turns 0 to 99", "Turns 100 to 199", "Turns 200 to 299", "Turn 300",
+        "Turns 0 to 49", "Turns 50 to 99", "Turns 100 to 149", "Turns 150 to 199", "Turn 200",
     ]  # fmt: skip
 
 
 def test_a_window_opens_to_its_turns_and_a_turn_to_its_rows() -> None:
     reading = read(450)
-    window = rows(reading)["Turns 100 to 199"]
+    window = rows(reading)["Turns 100 to 149"]
     turns = branch_lines(reading, window.id)
-    assert [row.title for row in rows_of(turns)] == [f"Turn {n}" for n in range(100, 200)]
+    assert [row.title for row in rows_of(turns)] == [f"Turn {n}" for n in range(100, 150)]
     assert {row.level for row in rows_of(turns)} == {3}
     assert {row.parent for row in rows_of(turns)} == {window.id}
-    assert sum(line.sentence is not None for line in turns) == 100
-    below = rows_of(branch_lines(reading, span_id(150)))
-    assert [(row.id, row.level) for row in below] == [(span_id(150, n), 4) for n in range(1, 5)]
+    assert sum(line.sentence is not None for line in turns) == 50
+    below = rows_of(branch_lines(reading, span_id(120)))
+    assert [(row.id, row.level) for row in below] == [(span_id(120, n), 4) for n in range(1, 5)]
     assert {span.id for span in branch_spans(reading, window.id)} == {
-        span_id(n) for n in range(100, 200)
+        span_id(n) for n in range(100, 150)
     }
 
 
 def test_a_branch_can_be_had_whole() -> None:
     reading = read(450)
-    window = rows(reading)["Turns 100 to 199"]
+    window = rows(reading)["Turns 100 to 149"]
     whole = rows_of(branch_lines(reading, window.id, deep=True))
-    assert len(whole) == len(branch_spans(reading, window.id, deep=True)) == 500
+    assert len(whole) == len(branch_spans(reading, window.id, deep=True)) == 250
     assert not any(row.hidden for row in whole)
 
 
@@ -106,18 +108,18 @@ def test_below_an_unknown_row_there_is_nothing(unknown: str) -> None:
 
 
 def test_a_folded_row_says_how_many_failures_it_holds() -> None:
-    found = rows(read(450, failed={3, 7, 120}), selected=span_id(50))
-    assert found["Turns 100 to 199"].note == "500 spans, 1 error"
-    assert found["Turns 100 to 199"].hidden_errors == 1
+    found = rows(read(450, failed={3, 7, 120}), selected=span_id(40))
+    assert found["Turns 100 to 149"].note == "250 spans, 1 error"
+    assert found["Turns 100 to 149"].hidden_errors == 1
     assert found["Turn 3"].hidden_text == "4 rows more, 1 error"
-    assert found["Turns 0 to 99"].note == "500 spans, 2 errors"
-    assert found["Turns 0 to 99"].hidden_errors == 0
+    assert found["Turns 0 to 49"].note == "250 spans, 2 errors"
+    assert found["Turns 0 to 49"].hidden_errors == 0
 
 
 def test_what_was_opened_or_goes_on_stays_open() -> None:
     found = rows(read(450, is_running=True), opened={span_id(120), f"w{span_id(200)}"})
     shown = [row.title for row in found.values() if row.is_window and not row.hidden]
-    assert shown == ["Turns 100 to 199", "Turns 200 to 299", "Turns 400 to 449"]
+    assert shown == ["Turns 100 to 149", "Turns 200 to 249", "Turns 400 to 449"]
     assert found["Turn 120"].hidden == found["Turn 449"].hidden == 0
     assert found["Turn 121"].hidden == found["Turn 448"].hidden == 4
 
