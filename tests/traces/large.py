@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Collection
 
 from tests.traces.events import MS, START_NS
@@ -96,3 +97,13 @@ def _span(
         name=name, turn=turn, status="ok", start_ns=start, end_ns=start + ms * MS,
         attributes=attributes,
     )  # fmt: skip
+
+
+def grow_large(before: int, turns: int, *, seconds: float, **options: object) -> None:
+    """Store a trace that runs: ``before`` turns at once, then one after the other up to ``turns``,
+    each in so many seconds."""
+    for now in range(before, turns + 1):
+        trace, spans = large_trace(now, is_running=True, **options)  # type: ignore[arg-type]
+        fresh = spans if now == before else [spans[0], *spans[-2 * SPANS_PER_TURN :]]
+        TraceStorage().write(fresh, [trace], [])
+        time.sleep(seconds)
