@@ -26,7 +26,7 @@ from agents.chat.accepting import message_fault
 from agents.chat.fragments import render_all, render_event, render_queue
 from agents.loop.interfaces import Approval
 from agents.models import Conversation
-from agents.runs import lifecycle
+from agents.runs import leases, lifecycle
 from agents.runs.web_process import WebProcess, start_web_process
 from agents.texts import storable
 
@@ -148,7 +148,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._refresh_queue()
 
     async def _stop(self, message: dict[str, Any]) -> None:
-        for run_id in await sync_to_async(lifecycle.request_stop)(self.conversation_id):
+        for run_id in await sync_to_async(leases.request_stop)(self.conversation_id):
             self.process.supervisor.stop_run(run_id)
         self.process.announce(self.conversation_id)
 

@@ -19,6 +19,7 @@ from django.db.migrations.executor import MigrationExecutor
 from agents.bundle.approval_rules import check_approval_servers
 from agents.bundle.report import Report
 from agents.encryption import DecryptionFailed, decrypt, encrypt
+from agents.loop.catalog import LeftOut
 from agents.loop.errors import HookError, ModelKeyRefused
 from agents.models import Assistant, AssistantServer, Provider, Server, TrustedName
 from agents.runs.offer_preview import NEVER_CHECKED, preview_offer
@@ -297,9 +298,15 @@ def _assistant(row: Assistant) -> Iterator[Finding]:
         hint = "Remove the rule or add its server."
         yield _found(subject, Health.WARNING, f"the rule {rule} has no effect", hint)
     yield from _whitelists(subject, links)
-    if links and not preview_offer(row, links).offered:
+    preview = preview_offer(row, links)
+    if links and not preview.offered:
         hint = "Its page in the admin shows what is left out, and why."
         yield _found(subject, Health.WARNING, "none of its tools is offered", hint)
+    for entry in preview.left_out:
+        if entry.reason is LeftOut.SERVER_UNAVAILABLE:
+            text = f"the tools of its server {entry.server} are not offered: {entry.detail}"
+            hint = "Mend the server, or take it off the assistant's page."
+            yield _found(subject, Health.WARNING, text, hint)
 
 
 def _whitelists(subject: str, links: Sequence[AssistantServer]) -> Iterator[Finding]:

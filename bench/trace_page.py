@@ -129,7 +129,8 @@ def measure(
             for _ in range(rounds + 1):
                 page.goto(f"{url}traces/trace{count}/", wait_until="commit")
                 shown = page.wait_for_function(_FIRST_ROW, timeout=60_000).json_value()
-                page.wait_for_load_state()
+                # What is fetched after the first view has come before the next round begins.
+                page.wait_for_load_state("networkidle")
                 opened.append(float(shown))
                 pressed.append(float(page.evaluate(_PRESS)))
                 size = page.evaluate(

@@ -99,6 +99,22 @@ def test_a_wrong_key_and_a_silent_server_are_errors() -> None:
     assert "no database" in about(findings, "server echo")[0][1]
 
 
+def test_an_assistant_with_a_dead_server_beside_a_good_one_is_warned_of() -> None:
+    with FakeProvider([text("OK")], key=KEY) as provider:
+        row = set_up(provider)
+        code_of = "import sys; sys.exit('no database')"
+        dead = Server.objects.create(
+            server_id="dead", transport="stdio", command=sys.executable, args=["-S", "-c", code_of]
+        )
+        AssistantServer.objects.create(assistant=row, server=dead, position=1)
+        findings, _code = doctor()
+    [(health, told, hint)] = about(findings, "assistant desk")
+    assert health == "warning"
+    assert told.startswith("the tools of its server dead are not offered: ")
+    assert "no database" in told
+    assert hint
+
+
 def test_a_variable_that_is_not_set_is_named() -> None:
     set_up(None, api_key="", api_key_env="DOCTOR_TEST_NOT_SET")
     findings, code = doctor("--offline")

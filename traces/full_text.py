@@ -2,13 +2,15 @@
 
 Place in the house: ``traces``; called by ``search`` and by a migration. SQLite: two FTS5 tables
 whose row ids are those of ``Document``. One holds three-letter pieces (substrings of three letters
-and more), one the overlapping pairs of Chinese, Japanese and Korean characters and words too short
-for the first. PostgreSQL: ``pg_trgm`` on the text itself.
+and more), one what is too short for the first: the overlapping pairs of Chinese, Japanese and
+Korean characters, the beginnings of words, symbols such as emoji. PostgreSQL: ``pg_trgm`` on the
+text itself.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 
 from django.db import connections, router
@@ -19,7 +21,7 @@ from django.db.models.expressions import RawSQL
 from traces.models import Document
 
 SHORT = 2
-"""Words of at most so many letters are found by their beginning only."""
+"""So few letters are found at the beginning of words only."""
 
 FREQUENT = 20_000
 """A word in more documents than this is frequent."""
@@ -27,6 +29,8 @@ FREQUENT = 20_000
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _PIECES = re.compile(rf"[{_CJK}]+|[^{_CJK}]+")
 _TOKENS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_SYMBOLS = re.compile(r"[^\x00-\x7f\w\s]")
+_PRIVATE = 0xF0000
 _IS_CJK = re.compile(rf"[{_CJK}]")
 
 _CREATE = (
@@ -35,6 +39,8 @@ _CREATE = (
     " tokenize='unicode61 remove_diacritics 2')",
 )
 _DROP = ("DROP TABLE traces_trigrams", "DROP TABLE traces_pairs")
+_INSERT_PAIRS = "INSERT INTO traces_pairs(rowid, text) VALUES (%s, %s)"
+_NEXT_TEXTS = "SELECT id, text FROM traces_document WHERE id > %s ORDER BY id LIMIT 500"
 _CREATE_POSTGRESQL = (
     "CREATE EXTENSION IF NOT EXISTS pg_trgm",
     "CREATE INDEX traces_document_trigrams ON traces_document USING gin (UPPER(text) gin_trgm_ops)",
@@ -52,6 +58,19 @@ def drop_index(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
     _execute(editor, {"sqlite": _DROP, "postgresql": _DROP_POSTGRESQL})
 
 
+def rebuild_pairs(apps: object, editor: BaseDatabaseSchemaEditor) -> None:
+    """A migration's step: make the second table anew from the stored texts."""
+    if editor.connection.vendor != "sqlite":
+        return
+    with editor.connection.cursor() as cursor:
+        cursor.execute("INSERT INTO traces_pairs(traces_pairs) VALUES ('delete-all')")
+        last = 0
+        while rows := cursor.execute(_NEXT_TEXTS, (last,)).fetchall():
+            split = ((key, " ".join(short_tokens(text))) for key, text in rows)
+            cursor.executemany(_INSERT_PAIRS, [row for row in split if row[1]])
+            last = rows[-1][0]
+
+
 def _execute(editor: BaseDatabaseSchemaEditor, statements: dict[str, tuple[str, ...]]) -> None:
     for statement in statements.get(editor.connection.vendor, ()):
         editor.execute(statement)
@@ -62,7 +81,7 @@ def add_to_index(documents: Iterable[Document]) -> None:
     _write(
         documents,
         "INSERT INTO traces_trigrams(rowid, text) VALUES (%s, %s)",
-        "INSERT INTO traces_pairs(rowid, text) VALUES (%s, %s)",
+        _INSERT_PAIRS,
     )
 
 
@@ -95,6 +114,11 @@ def matching_documents(term: str) -> QuerySet[Document]:
         sql = f"SELECT rowid FROM {table} WHERE {table} MATCH %s"
         documents = documents.filter(pk__in=RawSQL(sql, (asked,)))
     return documents
+
+
+def can_be_found(term: str) -> bool:
+    """Whether there is anything to look for in a term: one or two marks of punctuation are not."""
+    return any(asked for _table, asked in _questions(term))
 
 
 def frequent_pieces(term: str) -> list[str]:
@@ -140,17 +164,33 @@ def _question(piece: str) -> tuple[str, str]:
     if _IS_CJK.match(piece) and len(piece) > 1:
         pairs = [piece[i : i + 2] for i in range(len(piece) - 1)]
         return "traces_pairs", '"' + " ".join(pairs) + '"'
-    tokens = _TOKENS.findall(piece)
+    tokens = [*_TOKENS.findall(piece), *_symbol_tokens(piece)]
     return "traces_pairs", " ".join(f'"{token}"*' for token in tokens)
 
 
 def short_tokens(text: str) -> Iterator[str]:
-    """The tokens of the second table: pairs of characters and each run's last one, short words.
+    """The tokens of the second table: pairs of characters and each run's last one, and once each
+    the beginnings of words and the symbols.
 
     The last one stands between two runs, so that no pair of different runs looks like a phrase.
     """
+    beginnings: dict[str, None] = {}
     for token in _TOKENS.findall(text):
         if _IS_CJK.match(token):
             yield from (token[i : i + 2] for i in range(len(token)))
-        elif len(token) <= SHORT:
-            yield token
+        else:
+            beginnings[token[:SHORT].lower()] = None
+    yield from beginnings
+    yield from _symbol_tokens(text)
+
+
+def _symbol_tokens(text: str) -> list[str]:
+    """Emoji, signs of currencies and other symbols, each as a character of private use: for the
+    tokenizer those are letters.
+    """
+    symbols = dict.fromkeys(_SYMBOLS.findall(text))
+    return [
+        chr(_PRIVATE + (ord(symbol) & 0xFFFF))
+        for symbol in symbols
+        if unicodedata.category(symbol) in ("Sc", "Sm", "So")
+    ]

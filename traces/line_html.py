@@ -70,12 +70,13 @@ def _row(row: RowView, *, is_chosen: bool) -> str:
         f' href="{escape(row.href)}" role="treeitem" aria-level="{row.level}"'
         f' aria-setsize="{row.set_size}" aria-posinset="{row.position}"'
         f' aria-selected="{"true" if is_chosen else "false"}"{expanded}'
-        f' tabindex="{0 if is_chosen else -1}" aria-label="{escape(row.label)}"{described}'
+        f' tabindex="{0 if is_chosen else -1}" data-said="{escape(row.label)}"{described}'
         f' data-span="{escape(row.id)}" data-parent="{escape(row.parent)}"'
         f' data-kind="{escape(row.kind.name)}" data-turn="{escape(row.turn)}"'
         f' data-level="{row.level}"{_marks(row)}>'
         f'<span class="tr-n">{_icon("down", "i i-s tw") if can_open else _NO_TWIST}'
-        f"{_kind(row.kind)}{_name(row)}{_state(row)}</span>"
+        f'{_kind(row.kind)}<span class="sr">{escape(row.kind.word)} </span>'
+        f"{_name(row)}{_state(row)}</span>"
         f'<span class="tr-d num"{clock}>{escape(row.time)}</span>'
         f'<span class="tr-k num">{"≈" if row.tokens_estimated else ""}{escape(row.tokens)}</span>'
         f'<span class="tr-l"><svg class="lane zoomed" width="100%" height="28" aria-hidden="true">'
@@ -86,6 +87,10 @@ def _row(row: RowView, *, is_chosen: bool) -> str:
 def _marks(row: RowView) -> str:
     """What the page's script has to know of a row."""
     marks = " data-running" if row.is_running else ""
+    if row.is_stop:
+        marks += " data-stop"
+    if row.hides_stop:
+        marks += " data-stops"
     if row.kind.name in ("turn", "fallback"):
         marks += f' data-order="{row.order}"'
     if row.is_window:

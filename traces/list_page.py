@@ -36,6 +36,7 @@ from traces.queries import (
     read_filters,
     read_page,
 )
+from traces.search import is_idle
 from traces.tallies import NS_PER_MS, RunSummary, tally_of
 
 Reader = AbstractBaseUser | AnonymousUser
@@ -73,7 +74,8 @@ class ChipView:
 class ListPageView:
     """Everything on the page. ``kept`` is what a new search leaves as it is, ``newest`` is the
     cursor of the first row, ``query`` what narrows the list; ``older`` and ``newer`` are addresses,
-    empty where there is nothing."""
+    empty where there is nothing. ``nothing_in`` are words in which there is nothing to look for.
+    """
 
     filters: ListFilters
     kept: tuple[tuple[str, str], ...]
@@ -92,6 +94,7 @@ class ListPageView:
     older: str
     newer: str
     has_any: bool
+    nothing_in: str
 
 
 def list_page(user: Reader, query: Mapping[str, str]) -> ListPageView:
@@ -124,6 +127,7 @@ def list_page(user: Reader, query: Mapping[str, str]) -> ListPageView:
         older=filters.query(after=page.older) if page.older else "",
         newer=filters.query(before=page.newer) if page.newer else "",
         has_any=bool(total) or readable.exists(),
+        nothing_in=filters.words if is_idle(filters.words) else "",
     )
 
 

@@ -44,7 +44,8 @@ class ListRowView:
     """One trace in the list. ``stop`` is its stop reason (``stop_kind`` its mark, ``is_plain``
     where the run was simply answered) or what a running one does; ``lang`` a language tag.
 
-    ``parts`` are the bars of the duration on the axis that all rows share.
+    The tokens are a dash and nothing where a provider was asked and told no usage. ``parts`` are
+    the bars of the duration on the axis that all rows share.
     """
 
     id: str
@@ -99,6 +100,7 @@ def row_view(
     first = counted.first_token_ms
     waits = summary is not None and summary.is_waiting
     message = one_line(trace.message, WORDS)
+    is_told = counted.input_tokens or counted.output_tokens or not _asks_model(rail)
     who = [trace.assistant_name or trace.assistant, users.get(trace.user, "")]
     fell_back = trace.status == "completed" and (trace.level or 1) > 1
     return ListRowView(
@@ -119,14 +121,19 @@ def row_view(
         calls=counted.tool_calls,
         errors=counted.errors,
         retries=counted.retries,
-        input_tokens=count(counted.input_tokens),
-        output_tokens=count(counted.output_tokens),
+        input_tokens=count(counted.input_tokens) if is_told else "–",
+        output_tokens=count(counted.output_tokens) if is_told else "",
         first_token=duration(first * NS_PER_MS) if first is not None else "",
         parts=tuple(_duration_bars(rail, length_ms, axis)),
         duration=duration(length_ms * NS_PER_MS),
         elapsed_ms=round(length_ms) if is_running else None,
         is_running=is_running,
     )
+
+
+def _asks_model(rail: Mapping[str, object]) -> bool:
+    segments = rail.get("segments")
+    return any(segment[0] == "M" for segment in segments) if isinstance(segments, list) else False
 
 
 def facet_views(counts: Mapping[str, int]) -> tuple[FacetView, ...]:

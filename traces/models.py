@@ -76,6 +76,7 @@ class Trace(models.Model):
             models.Index(fields=["user", "-start_ns"], name="trace_of_user"),
             models.Index(fields=["stop_reason", "-start_ns"], name="trace_by_stop_reason"),
             models.Index(fields=["assistant", "-start_ns"], name="trace_by_assistant"),
+            models.Index(fields=["status", "-start_ns"], name="trace_by_status"),
             models.Index(
                 fields=["-start_ns"], condition=Q(end_ns__isnull=True), name="trace_running"
             ),
@@ -135,7 +136,7 @@ class Span(models.Model):
 
 
 class Blob(models.Model):
-    """A payload, stored once: the zlib-compressed JSON text under the SHA-256 of that text.
+    """A payload, stored once: its JSON text (zlib if it is long) under the text's SHA-256.
 
     ``unused_since_ns`` is when a pruning found that no span refers to it (``traces.pruning``).
     """

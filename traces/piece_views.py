@@ -25,6 +25,9 @@ from traces.queries import read_filters
 from traces.saved_views import MAX_VIEWS, drop_view, keep_view
 from traces.trace_page import find_trace
 
+QUERY_CHARS = 200
+"""How much of a query a refusal repeats."""
+
 
 @login_required
 @require_GET
@@ -48,12 +51,19 @@ def export(request: HttpRequest, trace_id: str, name: str) -> HttpResponse:
 @require_POST
 def save_view(request: HttpRequest) -> HttpResponse:
     """Keep the list that ``query`` asks for under a ``name``, and show it."""
-    filters = read_filters(QueryDict(request.POST.get("query", "")))
-    if filters.is_empty or not keep_view(request.user, filters, request.POST.get("name", "")):
-        text = _("A view holds at least one filter, and a person keeps at most %(n)d of them.")
-        return HttpResponseBadRequest(
-            text % {"n": MAX_VIEWS}, content_type="text/plain; charset=utf-8"
-        )
+    query = request.POST.get("query", "").removeprefix("?")
+    filters = read_filters(QueryDict(query))
+    text = ""
+    if filters.is_empty:
+        text = _(
+            "A view holds at least one filter, for example status=failed; “%(query)s” holds none."
+        ) % {"query": query[:QUERY_CHARS]}
+    elif not keep_view(request.user, filters, request.POST.get("name", "")):
+        text = _("There are %(n)d saved views already: remove one of them first.") % {
+            "n": MAX_VIEWS
+        }
+    if text:
+        return HttpResponseBadRequest(text, content_type="text/plain; charset=utf-8")
     return redirect(reverse("traces") + filters.query())
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from traces.full_text import add_to_index, frequent_pieces, matching_documents
+from traces.full_text import add_to_index, can_be_found, frequent_pieces, matching_documents
 from traces.models import Document, Mention, Span, Trace
 from traces.storage import load_payloads
 from traces.summaries import store_missing_summaries
@@ -46,14 +46,23 @@ _TERMS = re.compile(r'"([^"]+)"|(\S+)')
 
 
 def search_traces(traces: QuerySet[Trace], words: str) -> QuerySet[Trace]:
-    """The traces in which every word occurs; ``"quoted words"`` are one. All of them for no word.
+    """The traces in which every word occurs; ``"quoted words"`` are one. Mere punctuation counts
+    for nothing beside a word; where there is no word, no trace is found.
 
     A running trace is found by the beginning of its message. At most ``MAX_TERMS`` words count.
     """
-    for term in read_terms(words):
+    terms = [term for term in read_terms(words) if can_be_found(term)]
+    if not terms:
+        return traces.none()
+    for term in terms:
         is_running = Q(end_ns__isnull=True, message__icontains=term)
         traces = traces.filter(_mentions(term) | is_running)
     return traces
+
+
+def is_idle(words: str) -> bool:
+    """Whether something was entered, and nothing of it can be looked for."""
+    return bool(words.strip()) and not any(map(can_be_found, read_terms(words)))
 
 
 def _mentions(term: str) -> Q:

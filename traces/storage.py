@@ -22,6 +22,7 @@ from django.db.models.constants import OnConflict
 from django.utils.module_loading import import_string
 
 from traces.attributes import PAYLOADS
+from traces.chunk_redaction import without_split_secrets
 from traces.inspection_rows import load_spans
 from traces.models import Blob, Span, SpanStatus, Trace
 from traces.records import Payload, RunLost, RunTakenOver, SpanRecord, TraceRecord
@@ -33,6 +34,9 @@ MAX_KNOWN_BLOBS = 20_000
 
 KNOWN_SECONDS = 3600.0
 """How long a payload is taken for stored; shorter than it takes to be pruned."""
+
+PLAIN_BYTES = 1000
+"""Payloads up to here are stored as they are: compressing takes longer than all else of them."""
 
 MAX_REMEMBERED = 5_000
 
@@ -125,7 +129,10 @@ class TraceStorage:
         payloads: dict[str, object] = {}
         plain: dict[str, object] = {}
         for name, value in span.attributes.items():
-            if isinstance(value, Payload):
+            if isinstance(value, Payload) and name == "toolloop.exchange":
+                report = without_split_secrets(value.value, self._redacted_text)
+                payloads[name] = self._hash(report, new_blobs)
+            elif isinstance(value, Payload):
                 payloads[name] = self._hash(value.value, new_blobs)
             elif isinstance(value, tuple) and name in PAYLOADS:
                 payloads[name] = [self._hash(item.value, new_blobs) for item in value]
@@ -166,7 +173,7 @@ class TraceStorage:
         if isinstance(value, dict):
             self._remember(value, digest)
         if digest not in self._known_blobs and digest not in new_blobs:
-            packed = zlib.compress(content, 6)
+            packed = zlib.compress(content, 6) if len(content) > PLAIN_BYTES else content
             new_blobs[digest] = (digest, packed, len(content))
         return digest
 
@@ -216,7 +223,9 @@ def _upsert_sql(
 
 def blob_value(blob: Blob) -> object:
     """The JSON value of a stored payload."""
-    return json.loads(zlib.decompress(bytes(blob.content)))
+    content = bytes(blob.content)
+    # No JSON text begins with this byte.
+    return json.loads(zlib.decompress(content) if content.startswith(b"x") else content)
 
 
 def load_payloads(hashes: Iterable[str]) -> dict[str, object]:
@@ -256,8 +265,12 @@ def _close_left_spans(run: RunTakenOver) -> None:
 
 
 def _mark_lost(run: RunLost) -> None:
-    """Close what a dead process left open of a run, and the trace if the run was its root."""
-    spans = Span.objects.filter(run=run.run, end_ns__isnull=True)
+    """Close what a dead process left open of a run; its trace and child runs too if it was the
+    root."""
+    roots = Trace.objects.filter(run=run.run).values("pk")
+    spans = Span.objects.filter(
+        models.Q(run=run.run) | models.Q(trace__in=roots), end_ns__isnull=True
+    )
     spans.update(status=SpanStatus.LOST, end_ns=run.at_ns)
     for trace in Trace.objects.filter(run=run.run, end_ns__isnull=True):
         summary = tally_of(load_spans(trace.pk)).sum_up(trace.start_ns, run.at_ns)

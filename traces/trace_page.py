@@ -18,6 +18,7 @@ from traces.inspection.details import detail_view, hashes_for
 from traces.inspection.page import choose_span, page_view
 from traces.inspection.panel_models import GrowthView, PanelsView
 from traces.inspection.reading import Reading, read_trace, window_of
+from traces.inspection.row_bars import broken_answer_hashes
 from traces.inspection.tree import branch_lines, branch_spans, shown_spans
 from traces.inspection.view_models import LineView, PageView
 from traces.inspection_rows import load_trace
@@ -95,7 +96,7 @@ def page_of(
     selected = chosen.id if chosen is not None else ""
     shown = shown_spans(reading, selected=selected, opened=opened)
     return page_view(
-        loaded.with_payloads(page_hashes(shown)),
+        loaded.with_payloads([*page_hashes(shown), *broken_answer_hashes(reading.spans)]),
         selected=selected,
         window=window_of(reading),
         opened=opened,

@@ -82,7 +82,7 @@ class AssistantForm(TrustForm):
             for name in [name for name in self.fields if name not in EDITABLE_FIELDS]:
                 del self.fields[name]
         elif "provider" in self.fields:
-            kinds = [(kind.value, _(kind.label)) for kind in OnToolError]
+            kinds = [(kind.value, kind.label) for kind in OnToolError]
             self.fields["on_tool_error"].choices = kinds  # type: ignore[attr-defined]
             self.fields["provider"].required = True
             self.fields["fallback_assistant"].queryset = (  # type: ignore[attr-defined]
@@ -133,7 +133,7 @@ class AssistantForm(TrustForm):
         if self.instance.is_system:
             report.faults = [f for f in report.faults if f.pointer.startswith("/prompts")]
         add_faults(self, report, _POINTERS)
-        self.warnings = [finding.message for finding in report.warnings]
+        self.warnings = [f"{f.pointer.lstrip('/')}: {f.message}" for f in report.warnings]
         self._check_policy()
         if not self.errors:
             self.check_names(self._names_in(cleaned), self._known)

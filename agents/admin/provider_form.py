@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from agents.admin.fields import ReadableJSONField
 from agents.admin.reports import add_faults
-from agents.admin.trust_form import TrustForm
+from agents.admin.trust_form import TrustForm, origin_of
 from agents.bundle.entries import Bundle, ProviderEntry
 from agents.bundle.provider_entries import read_provider
 from agents.bundle.reading import ObjectReader
@@ -89,7 +89,8 @@ class ProviderForm(TrustForm):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self._known = _names_of(self.instance) if self.instance.pk else []
-        is_set = has_stored_key(self.instance)
+        self._base_url, self._env_name = self.instance.base_url, self.instance.api_key_env
+        self._has_key = is_set = has_stored_key(self.instance)
         if "new_key" in self.fields:
             self.fields["new_key"].help_text = (
                 _("A key is stored, encrypted. Leave this empty to keep it.")
@@ -111,7 +112,20 @@ class ProviderForm(TrustForm):
             self.add_error("remove_key", _("Either a new key or none: empty the field above."))
         if not self.errors:
             self.check_names(trusted_names(Bundle(providers=(parsed,))), self._known)
+        if not self.errors:
+            self._check_where_keys_go(cleaned)
         return cleaned
+
+    def _check_where_keys_go(self, cleaned: dict[str, object]) -> None:
+        """A stored key stays with its address; a variable's value goes where a superuser says."""
+        has_moved = origin_of(str(cleaned["base_url"])) != origin_of(self._base_url)
+        is_kept = self._has_key and not cleaned.get("new_key") and not cleaned.get("remove_key")
+        if has_moved and is_kept:
+            text = _("The stored key belongs to %(address)s. Write the key again, or remove it.")
+            self.add_error("new_key", text % {"address": origin_of(self._base_url)})
+        named = cleaned.get("api_key_env")
+        if named and (has_moved or named != self._env_name):
+            self.check_variables_go([str(named)], "api_key_env")
 
     def clean_new_key(self) -> str:
         """The key without blanks at its ends."""

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from agents.admin.common import ReadOnlyAdmin
 from agents.admin.marks import json_block, state
+from agents.admin.numbers import NumbersForm
 from agents.bundle.assistant_entries import PROMPT_ROLES
 from agents.models import Conversation, GlobalPrompt, Run, RunStatus, TrustedName
 
@@ -104,7 +105,7 @@ class RunAdmin(ReadOnlyAdmin):
         return json_block(row.configuration)
 
 
-class GlobalPromptForm(forms.ModelForm):
+class GlobalPromptForm(NumbersForm):
     """A prompt for every assistant."""
 
     role = forms.ChoiceField(

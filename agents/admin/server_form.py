@@ -7,7 +7,7 @@ in full and has to be confirmed.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from django import forms
@@ -16,9 +16,9 @@ from django.utils.translation import gettext_lazy
 
 from agents.admin import secret_lines
 from agents.admin.reports import add_faults
-from agents.admin.trust_form import TrustForm
+from agents.admin.trust_form import TrustForm, origin_of
 from agents.bundle.entries import Bundle, ServerEntry
-from agents.bundle.reading import ObjectReader
+from agents.bundle.reading import ENV_REFERENCE, ObjectReader
 from agents.bundle.report import Report
 from agents.bundle.server_entries import FIELDS_OF_TRANSPORT, TRANSPORT_FIELDS, read_server
 from agents.bundle.validation import trusted_names
@@ -109,7 +109,7 @@ class ServerForm(TrustForm):
         is_superuser = self.user is None or getattr(self.user, "is_superuser", False)
         kinds = [kind for kind in Transport if is_superuser or kind != Transport.STDIO]
         if "transport" in self.fields:
-            choices = [("", "---------"), *((kind.value, _(kind.label)) for kind in kinds)]
+            choices = [("", "---------"), *((kind.value, kind.label) for kind in kinds)]
             self.fields["transport"].choices = choices  # type: ignore[attr-defined]
         if not is_superuser:
             for name in ("command", "args_lines", "env_lines", "cwd", "confirm_command"):
@@ -130,8 +130,23 @@ class ServerForm(TrustForm):
                     cleaned[name] = parsed.fields[name]
             self._check_command(cleaned)
             self.check_names(trusted_names(Bundle(servers=(parsed,))), self._known)
+            self._check_where_secrets_go(cleaned)
         self.warnings = [finding.message for finding in report.warnings]
         return cleaned
+
+    def _check_where_secrets_go(self, cleaned: dict[str, object]) -> None:
+        """Stored headers stay with their address; variables' values go where a superuser says."""
+        if cleaned.get("transport") not in (Transport.HTTP, Transport.SSE):
+            return
+        old, new = str(self._stored["url"]), str(self.instance.url)
+        has_moved = origin_of(old) != origin_of(new)
+        if has_moved and secret_lines.MASK in str(cleaned.get("headers_lines") or ""):
+            text = _("The stored values belong to %(address)s. Write them again for the new one.")
+            self.add_error("headers_lines", text % {"address": origin_of(old)})
+        named = _variables([new, *self.instance.headers.values()])
+        stored = _variables([old, *dict(self._stored["headers"]).values()])
+        if wanted := sorted(named if has_moved else named - stored):
+            self.check_variables_go(wanted, "headers_lines")
 
     def _entry(self, cleaned: dict[str, object]) -> dict[str, object]:
         """The server as a bundle would name it, with only the fields of its transport."""
@@ -171,6 +186,11 @@ class ServerForm(TrustForm):
         if not (is_same and self.instance.pk) and not cleaned.get("confirm_command"):
             text = _("This will run: %(command)s  Read it, then tick this box.")
             self.add_error("confirm_command", text % {"command": command_line(self.instance)})
+
+
+def _variables(values: Iterable[object]) -> set[str]:
+    """The variables that values name."""
+    return {name for value in values for name in ENV_REFERENCE.findall(str(value))}
 
 
 def command_line(server: Server) -> str:

@@ -6,6 +6,7 @@ server, masked, and cannot change or delete it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.contrib import admin, messages
@@ -13,6 +14,7 @@ from django.db.models import Count, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents.admin import secret_lines
@@ -21,7 +23,9 @@ from agents.admin.common import AppAdmin
 from agents.admin.marks import annotation_marks, json_text, server_state, state
 from agents.admin.server_form import ServerForm, command_line
 from agents.encryption import DecryptionFailed
+from agents.loop.catalog import LeftOut
 from agents.models import Server, Tool, Transport
+from agents.runs.offer_preview import schema_problem
 from agents.runs.server_checks import check_servers, refresh_servers, store_checks
 
 
@@ -32,6 +36,8 @@ class ToolLine:
     tool: Tool
     marks: list[tuple[str, str]]
     schema: str
+    left_out: tuple[tuple[str, str], ...] = ()
+    """Why the model is not offered it, or one of its name: the reason and its detail."""
 
 
 @admin.register(Server)
@@ -176,7 +182,17 @@ def _stored_transport(server: Server) -> str:
 def _tool_lines(server: Server) -> list[ToolLine]:
     return [
         ToolLine(
-            tool=tool, marks=annotation_marks(tool.annotations), schema=json_text(tool.input_schema)
+            tool=tool,
+            marks=annotation_marks(tool.annotations),
+            schema=json_text(tool.input_schema),
+            left_out=tuple(_left_out(tool)) if tool.vanished_at is None else (),
         )
         for tool in server.tools.order_by("vanished_at", "position", "name")
     ]
+
+
+def _left_out(tool: Tool) -> Iterator[tuple[str, str]]:
+    if problem := schema_problem(tool.input_schema):
+        yield LeftOut.INVALID_SCHEMA.value, problem
+    if tool.is_listed_twice:
+        yield LeftOut.NAME_COLLISION.value, _("the server lists this name twice; the first counts")

@@ -22,13 +22,14 @@ from django.utils.translation import gettext_lazy
 
 from agents.admin.fields import ReadableJSONField
 from agents.admin.marks import annotation_marks, json_block, state
+from agents.admin.numbers import NumbersForm
 from agents.models import Tool, ToolSample
 
 _FAR = 1_000_000
 """Where rows wait while they are numbered anew, so that no two share a number."""
 
 
-class SampleForm(forms.ModelForm):
+class SampleForm(NumbersForm):
     """One sample of a tool's use."""
 
     input = ReadableJSONField(kind=object, label=gettext_lazy("Input"), rows=3)

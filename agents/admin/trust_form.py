@@ -7,17 +7,29 @@ told what to do.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib.auth.models import AbstractBaseUser
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents.admin.numbers import NumbersForm
 from agents.models import TrustedNameKind
 from agents.runs.trust import SETTING_OF_KIND, NamedThing, trust, untrusted
 
 
-class TrustForm(forms.ModelForm):
+def origin_of(url: str) -> str:
+    """``scheme://host:port`` of a URL, to which its secrets belong; ``""`` where there is none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.hostname}:{port}" if parts.hostname else ""
+
+
+class TrustForm(NumbersForm):
     """A form whose names are checked. ``user`` is set by the admin class."""
 
     user: AbstractBaseUser | None = None
@@ -49,6 +61,12 @@ class TrustForm(forms.ModelForm):
         elif missing:
             where = "trust_names" if "trust_names" in self.fields else None
             self.add_error(where, self._refusal(missing))
+
+    def check_variables_go(self, names: Iterable[str], field: str) -> None:
+        """Let only a superuser say to which address the values of variables are sent."""
+        if self.user is not None and not self._may_trust():
+            text = _("%(names)s: only a superuser may send a variable's value to another address.")
+            self.add_error(field, text % {"names": ", ".join(names)})
 
     def keep_trust(self) -> None:
         """Put on the list what the box was ticked for."""

@@ -17,6 +17,9 @@ from agents.system_assistants import SYSTEM_PREFIX, default_prompts
 
 DEFAULT_MAX_TURN = 5
 MAX_MAX_TURN = 2_147_483_647
+MAX_MAX_TOOLS = 10_000
+"""Far more than any provider takes."""
+
 HOOKS = ("create", "next", "before_tool_call", "after_tool_call")
 PROMPT_ROLES = ("system", "user", "assistant")
 LOOP_OWN_OPTIONS = ("model", "messages", "tools", "stream", "stream_options")
@@ -145,7 +148,7 @@ def _read_hooks(reader: ObjectReader) -> dict[str, object]:
 def _read_limits(reader: ObjectReader) -> dict[str, object]:
     nested = reader.reader("limits")
     fields: dict[str, object] = {
-        "max_tools": nested.whole("max_tools", default=20),
+        "max_tools": nested.whole("max_tools", default=20, maximum=MAX_MAX_TOOLS),
         "tool_result_max_chars": nested.whole("tool_result_max_chars", default=8000, minimum=1),
         "turn_result_max_chars": nested.whole("turn_result_max_chars", default=32_000, minimum=1),
         "max_consecutive_errors": nested.whole("max_consecutive_errors", default=3, minimum=1),

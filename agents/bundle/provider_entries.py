@@ -5,17 +5,22 @@ Place in the house: ``agents.bundle``. Pure.
 
 from __future__ import annotations
 
+import math
 import re
 from urllib.parse import urlsplit
 
 from agents.bundle.entries import ProviderEntry
 from agents.bundle.reading import ENV_NAME, ObjectReader
+from agents.bundle.report import child_pointer, describe
+from agents.loop.messages import JsonObject
 
 _CALL_ID_PATTERN = re.compile(
     r"\^\[((?:[A-Za-z0-9]-[A-Za-z0-9]|[A-Za-z0-9_.|:-]|\\[dw])+)\]\{(\d{1,3})(?:,(\d{1,3}))?\}\$",
     re.ASCII,
 )
 MAX_CALL_ID_LENGTH = 256
+_UNFIT = re.compile(r"[\s/]")
+_ENDPOINT = re.compile(r"/chat/completions/*(?:[?#].*)?$")
 
 
 def read_provider(reader: ObjectReader) -> ProviderEntry:
@@ -26,13 +31,15 @@ def read_provider(reader: ObjectReader) -> ProviderEntry:
         "default_model": reader.text("default_model", max_length=200),
         "fallback_model": reader.text("fallback_model", max_length=200),
         "vision": reader.boolean("vision"),
-        "prices": reader.json_object("prices"),
+        "prices": _read_prices(reader),
         "timeout_ms": reader.whole("timeout_ms", default=60_000, minimum=1),
         "max_retries": reader.whole("max_retries", default=2),
         "system_first_only": reader.boolean("system_first_only"),
         "tool_call_id_pattern": _read_call_id_pattern(reader),
     }
     provider_id = read_id(reader, "id")
+    if provider_id == provider_id.strip() and _UNFIT.search(provider_id):
+        reader.fault("id", "an id without blanks and slashes, such as main")
     reader.finish(
         {"api_key": "a bundle holds no keys: name the variable that holds it in api_key_env"}
     )
@@ -70,12 +77,31 @@ def _read_base_url(reader: ObjectReader) -> str:
     if not text.strip():
         return ""
     read_http_url(reader, "base_url", text=text, max_length=500)
+    if _ENDPOINT.search(text):
+        reader.fault("base_url", "a URL without /chat/completions, which each request adds")
     if "@" in text.split("://", 1)[-1].split("/", 1)[0]:
         reader.report.fault(
             reader.at("base_url"),
             "expected a URL without user and password: name the key in api_key_env",
         )
     return text
+
+
+def _read_prices(reader: ObjectReader) -> JsonObject:
+    """Prices of models: numbers from 0 on, by what is paid for."""
+    prices = reader.json_object("prices")
+    for model, entry in prices.items():
+        where = child_pointer(reader.at("prices"), model)
+        if not isinstance(entry, dict):
+            expected = 'an object such as {"input": 0.15, "output": 0.6}'
+            reader.report.fault(where, f"expected {expected}, got {describe(entry)}")
+            continue
+        for kind, price in entry.items():
+            is_number = isinstance(price, int | float) and not isinstance(price, bool)
+            if not is_number or not 0 <= price < math.inf:  # type: ignore[operator]
+                message = f"expected a number from 0 on, got {describe(price)}"
+                reader.report.fault(child_pointer(where, kind), message)
+    return prices
 
 
 def _read_api_key_env(reader: ObjectReader) -> str:

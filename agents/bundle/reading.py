@@ -79,13 +79,13 @@ class ObjectReader:
         self.fault(key, "true or false")
         return default
 
-    def whole(self, key: str, *, default: int, minimum: int = 0) -> int:
-        """A whole number from ``minimum`` on; ``7.0`` is 7."""
+    def whole(self, key: str, *, default: int, minimum: int = 0, maximum: int = MAX_WHOLE) -> int:
+        """A whole number from ``minimum`` to ``maximum``; ``7.0`` is 7."""
         self._known.add(key)
         value = self.value.get(key, default)
-        if is_whole_number(value) and minimum <= value <= MAX_WHOLE:  # type: ignore[operator]
+        if is_whole_number(value) and minimum <= value <= maximum:  # type: ignore[operator]
             return int(value)  # type: ignore[arg-type]
-        self.fault(key, f"a whole number from {minimum} to {MAX_WHOLE}")
+        self.fault(key, f"a whole number from {minimum} to {maximum}")
         return default
 
     def optional_whole(self, key: str, *, minimum: int = 1) -> int | None:
@@ -99,7 +99,7 @@ class ObjectReader:
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if is_number and above < value <= at_most:  # type: ignore[operator]
             return float(value)  # type: ignore[arg-type]
-        self.fault(key, f"a number greater than {above:g} and at most {at_most:g}")
+        self.fault(key, f"a number greater than {above:g} and at most {at_most:,.15g}")
         return default
 
     def optional_seconds(self, key: str) -> float | None:

@@ -15,11 +15,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from agents.chat import states
+from agents.chat.call_policy import asked_by_name, decided, whitelist
 from agents.chat.formats import count, duration, language, seconds, size, telling_argument
 from agents.chat.json_views import arguments_html, result_view
 from agents.chat.view_models import CardView, Fact, FileView, ProgressView, ResultView
-from agents.loop.approval import Decision, build_policy
 from agents.loop.messages import JsonObject, JsonValue
+from agents.loop.results import Outcome
 from agents.models import Attachment, Message, Run
 from agents.runs.live import LiveCall, LiveRun
 from agents.texts import show_hidden
@@ -123,12 +124,16 @@ def _server_and_tool(rows: CallRows) -> tuple[str, str]:
     server, tool = rows.details.get("server"), rows.details.get("tool")
     if rows.live is not None and not tool:
         server, tool = rows.live.server, rows.live.tool
+    if not _is_told(rows):
+        server, tool = asked_by_name(rows.run, str(rows.call.get("name") or ""))
     return str(server or ""), str(tool or rows.call.get("name") or "")
 
 
 def _duration(rows: CallRows) -> str:
     if rows.result is None:
         return duration(rows.live and _elapsed(rows))
+    if rows.result.outcome == Outcome.CANCELLED and not rows.result.duration_ms:
+        return ""  # It was never sent.
     return duration(rows.result.duration_ms)
 
 
@@ -228,7 +233,9 @@ def _facts(rows: CallRows, server: str, tool: str) -> list[Fact]:
     """The policy tab: what allowed the call, and what limited it."""
     word, rule = _rule(rows, server, tool)
     facts = [Fact(name=_("decision"), text=f"{word} ({rule})" if rule else word)]
-    facts.append(Fact(name=_("whitelist"), text=_whitelist(rows.run, server)))
+    facts.append(
+        Fact(name=_("whitelist"), text=whitelist(rows.run, server, is_told=_is_told(rows)))
+    )
     limits = _limits(rows.run)
     idle, hard = limits.get("tool_timeout_seconds"), limits.get("tool_max_seconds")
     if isinstance(idle, int | float) and isinstance(hard, int | float):
@@ -259,34 +266,11 @@ def _kept(rows: CallRows) -> str:
 
 
 def _rule(rows: CallRows, server: str, tool: str) -> tuple[str, str]:
-    """The policy's decision in words, and the rule behind it."""
-    approval = rows.run.configuration.get("approval") or {}
-    if not server or not isinstance(approval, dict):
-        return _("no server was asked"), ""
-    known = {str(key): str(value) for key, value in approval.items()}
-    try:
-        decision, rule = build_policy(known, [server]).decide(server, tool)
-    except ValueError:
-        return _("the stored policy cannot be read"), ""
-    words = {
-        Decision.ALLOW: _("allowed without asking"),
-        Decision.ASK: _("a person is asked"),
-        Decision.DENY: _("never allowed"),
-    }
-    return words[decision], f"{rule} = {decision.value}"
+    return decided(rows.run, server, tool, is_told=_is_told(rows))
 
 
-def _whitelist(run: Run, server: str) -> str:
-    servers = run.configuration.get("servers") or []
-    for entry in servers if isinstance(servers, list) else []:
-        if isinstance(entry, dict) and entry.get("server_id") == server:
-            allowed = entry.get("allowed_tools")
-            if isinstance(allowed, list):
-                return _("tools chosen by an operator: %(tools)s") % {
-                    "tools": ", ".join(map(str, allowed)) or _("none")
-                }
-            return _("all tools of this server")
-    return _("the server is not one of this assistant's")
+def _is_told(rows: CallRows) -> bool:
+    return rows.result is not None or rows.live is not None
 
 
 def _progress(rows: CallRows) -> ProgressView | None:

@@ -36,7 +36,7 @@ _ATTRIBUTES = {
     "td": {"class"},
     "th": {"class", "scope"},
     "span": {"class"},
-    "pre": {"class"},
+    "pre": {"class", "tabindex"},
     "table": {"class"},
     "div": {"class", "tabindex"},
 }
@@ -81,7 +81,7 @@ def _fence(
     token = tokens[place]
     language = token.info.split()[0] if token.info.split() else ""
     code = highlight_code(token.content, language)
-    return f'<pre class="code"><code>{code}</code></pre>\n'
+    return f'<pre class="code" tabindex="0"><code>{code}</code></pre>\n'
 
 
 def _image(

@@ -46,7 +46,10 @@ async def end_otherwise(run: RunState, cause: GaveUp | Failed) -> RunOutcome:
         cause = answer
     run.failure_detail = cause.detail
     text = await _answer_fixed(run, cause)
-    error = " ".join(part for part in (cause.error, cause.hint) if part)
+    error = cause.error
+    if cause.hint:
+        stop = "" if not error or error.endswith((".", "!", "?", "。")) else "."
+        error = f"{error}{stop} {cause.hint}".strip()
     return RunOutcome(status="failed", stop_reason=cause.reason, level=3, answer=text, error=error)
 
 

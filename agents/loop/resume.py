@@ -117,7 +117,7 @@ def _may_run(run: RunState, resume: Resume, call: ToolCall) -> bool:
 
 async def _interrupt(run: RunState, resume: Resume, call: ToolCall) -> ToolResult:
     """The result of a call that may have had an effect, told and kept."""
-    result = unfinished_result(run, call, is_interrupted=True)
+    result = unfinished_result(run, call, None, is_interrupted=True)
     rules = run.wire.rules if run.wire is not None else WireRules(provider="")
     run.call_ids.update(call_ids(run.messages, rules))
     place = {"turn": resume.turn, "attempt": resume.attempt, "call_id": run.call_ids[call.key]}

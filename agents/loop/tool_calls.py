@@ -171,15 +171,22 @@ async def limit_result(run: RunState, result: ToolResult, turn: Turn, max_chars:
     return replace(result, text=text, is_truncated=True)
 
 
-def unfinished_result(run: RunState, call: ToolCall, *, is_interrupted: bool = False) -> ToolResult:
+def unfinished_result(
+    run: RunState, call: ToolCall, sent: float | None, *, is_interrupted: bool = False
+) -> ToolResult:
     """The result of a call that was open when the run was stopped or ran out of time; or of one
-    that was sent by a process that ended, so that nobody knows what came of it.
+    that was sent by a process that ended, so that nobody knows what came of it. ``sent`` is when it
+    was sent, ``None`` where it was not.
     """
     tool = run.catalog.offered.get(call.name)
     if is_interrupted:
         text = INTERRUPTED_TEXT.removeprefix("Error: ")
-        return refused_result(run, call, Outcome.INTERRUPTED, text, tool)
-    return refused_result(run, call, Outcome.CANCELLED, "The call was cancelled.", tool)
+        result = refused_result(run, call, Outcome.INTERRUPTED, text, tool)
+    else:
+        result = refused_result(run, call, Outcome.CANCELLED, "The call was cancelled.", tool)
+    if sent is None:
+        return result
+    return replace(result, duration_ms=(run.clock.monotonic() - sent) * 1000)
 
 
 def result_message(result: ToolResult) -> Message:

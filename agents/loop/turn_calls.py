@@ -75,7 +75,8 @@ async def run_calls(
 
 @dataclass(slots=True, kw_only=True)
 class _TurnCalls:
-    """The work on one turn's calls. ``results`` by call key."""
+    """The work on one turn's calls. ``results`` by call key; ``sent`` tells when a call was sent,
+    in seconds of the monotonic clock."""
 
     run: RunState
     turn: Turn
@@ -85,6 +86,7 @@ class _TurnCalls:
     held: list[ToolResult] = field(default_factory=list)
     started: set[str] = field(default_factory=set)
     asking: set[str] = field(default_factory=set)
+    sent: dict[str, float] = field(default_factory=dict)
     working: int = 0
     waiting: int = 0
 
@@ -116,7 +118,8 @@ class _TurnCalls:
         for call in self.calls:
             if call.key in self.results or (is_ending and call.key in self.asking):
                 continue
-            cancelled = unfinished_result(self.run, call, is_interrupted=is_ending)
+            sent = self.sent.get(call.key)
+            cancelled = unfinished_result(self.run, call, sent, is_interrupted=is_ending)
             if call.key not in self.started:
                 await self._note_started(call, cancelled)
             await self._tell(cancelled)
@@ -195,6 +198,7 @@ class _TurnCalls:
         await self._finish(prepared, await self._execute(prepared))
 
     async def _execute(self, prepared: PreparedCall) -> ToolResult:
+        self.sent[prepared.call.key] = self.run.clock.monotonic()
         return await execute_call(self.run, prepared, turn=self.turn, attempt=self.attempt)
 
     async def _ask(self, prepared: PreparedCall) -> ToolResult | None:

@@ -10,6 +10,7 @@ from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy
 
 from agents.encryption import EncryptedJSONField, EncryptedTextField
 
@@ -57,10 +58,10 @@ class Provider(models.Model):
 class Transport(models.TextChoices):
     """How a server is reached."""
 
-    STDIO = "stdio", "stdio (a command)"
-    HTTP = "http", "streamable HTTP"
-    SSE = "sse", "HTTP with SSE (old)"
-    PYTHON = "python", "Python module"
+    STDIO = "stdio", gettext_lazy("stdio (a command)")
+    HTTP = "http", gettext_lazy("streamable HTTP")
+    SSE = "sse", gettext_lazy("HTTP with SSE (old)")
+    PYTHON = "python", gettext_lazy("Python module")
 
 
 class Review(models.TextChoices):
@@ -125,7 +126,7 @@ class Server(models.Model):
 
 class Tool(models.Model):
     """One tool of a server as it was last discovered. ``vanished_at`` is set when a listing lacks
-    it.
+    it; of a name that ``is_listed_twice`` the first counts.
     """
 
     server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="tools")
@@ -136,6 +137,7 @@ class Tool(models.Model):
     input_schema = models.JSONField(null=True, blank=True)
     output_schema = models.JSONField(null=True, blank=True)
     annotations = models.JSONField(default=dict, blank=True)
+    is_listed_twice = models.BooleanField(default=False)
     definition_hash = models.CharField(max_length=64)
     first_seen = models.DateTimeField()
     last_seen = models.DateTimeField()
@@ -177,8 +179,8 @@ class ToolSample(models.Model):
 class OnToolError(models.TextChoices):
     """What a failed call of the first turn does after its attempts."""
 
-    RETURN_TO_MODEL = "return_to_model", "return to the model"
-    FAIL = "fail", "fail the run"
+    RETURN_TO_MODEL = "return_to_model", gettext_lazy("return to the model")
+    FAIL = "fail", gettext_lazy("fail the run")
 
 
 class Assistant(models.Model):

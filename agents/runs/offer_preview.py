@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.loop.catalog import LeftOutTool, OfferedTool
 from agents.loop.hooks import Hooks
 from agents.loop.interfaces import Sample, ServerListing, ToolSpec
-from agents.loop.messages import JsonObject, Message, text_of
+from agents.loop.messages import JsonObject, JsonValue, Message, text_of
 from agents.loop.offer import Offer, make_offer, usual_prompts
 from agents.loop.prompts import samples_section
 from agents.loop.request import AssistantConfig
+from agents.loop.schemas import SchemaProblem, provider_schema
 from agents.loop.wire import Wire, WireRules
 from agents.mcp_client.discovery import invalid_reason
 from agents.models import Assistant, AssistantServer, Provider, Server, Tool
@@ -87,6 +88,17 @@ def stored_listing(server: Server, *, even_failed: bool = False) -> ServerListin
     )
 
 
+def schema_problem(schema: JsonValue) -> str:
+    """Why a tool with this input schema is not offered; empty where it is."""
+    if reason := invalid_reason(schema):
+        return reason
+    try:
+        provider_schema(schema)
+    except SchemaProblem as problem:
+        return str(problem)
+    return ""
+
+
 def estimate_tokens(text: str) -> int:
     """About how many tokens a text has: four characters each, one for each of a wide script."""
     wide = sum(1 for letter in text if letter > "\u2e7f")
@@ -103,8 +115,18 @@ def _offer(config: AssistantConfig, links: Sequence[AssistantServer]) -> Offer:
         config,
         prompts=usual_prompts(config),
         choices=config.servers,
-        listings={link.server.server_id: stored_listing(link.server) for link in links},
+        listings={link.server.server_id: _as_listed(link.server) for link in links},
     )
+
+
+def _as_listed(server: Server) -> ServerListing | str:
+    """The tools as a run gets them: those that the server lists twice stand there twice."""
+    listing = stored_listing(server)
+    if isinstance(listing, str):
+        return listing
+    twice = {row.name for row in server.tools.all() if row.is_listed_twice}
+    again = tuple(spec for spec in listing.tools if spec.name in twice)
+    return replace(listing, tools=(*listing.tools, *again))
 
 
 def _spec(server: Server, row: Tool, samples: tuple[Sample, ...]) -> ToolSpec:

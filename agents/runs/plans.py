@@ -6,26 +6,22 @@ so that an async run never touches the database by accident.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import prefetch_related_objects
 from django.utils.module_loading import import_string
 
 from agents.loop.catalog import ServerChoice
 from agents.loop.errors import HookError
 from agents.loop.hooks import Hook, Hooks
 from agents.loop.limits import RunLimits
-from agents.loop.messages import Image, JsonObject, JsonValue, Message, Role, ToolCall
+from agents.loop.messages import JsonObject, JsonValue, Message, Role
 from agents.loop.messages import message_from_dict as read_message
 from agents.loop.request import AssistantConfig, Resume
-from agents.loop.results import NOT_FAILURES, Outcome
 from agents.mcp_client.config import ServerConfig
 from agents.models import (
     Assistant,
     AssistantServer,
-    Attachment,
     Conversation,
     GlobalPrompt,
     OnToolError,
@@ -38,6 +34,7 @@ from agents.models import Message as StoredMessage
 from agents.runs.resuming import last_call_row, read_resume
 from agents.runs.server_configs import server_config
 from agents.runs.statements import fetch_row, fetch_rows
+from agents.runs.stored_messages import loop_message, read_path
 from agents.runs.trust import is_trusted_module
 
 FALLBACK_ASSISTANT = "toolloop.loop_fallback"
@@ -91,14 +88,14 @@ def load_plan(run_id: str) -> RunPlan:
     run = fetch_row(Run, id=run_id)
     run.conversation = fetch_row(Conversation, id=run.conversation_id)
     run.assistant = _fetch_assistant(run)
-    path = _read_path(run)
+    path = read_path(run)
     place = next((at for at, row in enumerate(path) if row.pk == run.message_id), None)
     own = [] if place is None else path[place + 1 :]
     before = run.configuration
     plan = _plan(
         run,
-        history=tuple(_loop_message(row) for row in path[:place]),
-        message=None if place is None else _loop_message(path[place]),
+        history=tuple(loop_message(row) for row in path[:place]),
+        message=None if place is None else loop_message(path[place]),
         leaf_id=run.conversation.leaf_id,
         own=own,
     )
@@ -198,7 +195,7 @@ def _plan(
         message=message,
         leaf_id=leaf_id,
         hook_fault=fault,
-        resume=read_resume(run, own, _loop_message) if own else None,
+        resume=read_resume(run, own, loop_message) if own else None,
         last_call_message=last_call_row(own),
     )
 
@@ -347,56 +344,3 @@ def import_hook(path: str) -> Hook:
     if not callable(function):
         raise HookError(f"The hook {path} is no callable, but {type(function).__name__}")
     return Hook(path=path, function=function)
-
-
-def _read_path(run: Run) -> list[StoredMessage]:
-    """The messages from the root to the conversation's leaf."""
-    found = fetch_rows(StoredMessage, {"conversation_id": run.conversation_id})
-    rows = {row.pk: row for row in found}
-    path: list[StoredMessage] = []
-    current = rows.get(run.conversation.leaf_id or "")
-    while current is not None and len(path) <= len(rows):
-        path.append(current)
-        current = rows.get(current.parent_id or "")
-    # Only results have attachments: a new conversation needs no query for them.
-    prefetch_related_objects([row for row in path if row.role == Role.TOOL], "attachments")
-    return path[::-1]
-
-
-def _loop_message(row: StoredMessage) -> Message:
-    content = row.content
-    return Message(
-        role=Role(row.role),
-        content=tuple(content) if isinstance(content, list) else content,
-        tool_calls=tuple(_loop_call(call) for call in row.tool_calls),
-        tool_call_id=row.tool_call_id,
-        call_key=row.call_key,
-        provider=row.provider,
-        extra=row.extra,
-        images=_images(row) if row.role == Role.TOOL else (),
-        failed=bool(row.outcome) and Outcome(row.outcome) not in NOT_FAILURES,
-        aborted=row.is_aborted,
-    )
-
-
-def _loop_call(call: JsonObject) -> ToolCall:
-    arguments = call.get("arguments", "")
-    return ToolCall(
-        id=str(call.get("id", "")),
-        name=str(call.get("name", "")),
-        arguments=arguments if isinstance(arguments, str | dict) else "",
-        key=str(call.get("key", "")),
-        extra=call.get("extra") or {},  # type: ignore[arg-type]
-    )
-
-
-def _images(row: StoredMessage) -> tuple[Image, ...]:
-    return tuple(_image(item) for item in row.attachments.all() if item.kind == "image")
-
-
-def _image(item: Attachment) -> Image:
-    content = bytes(item.content)
-    return Image(
-        data=base64.b64encode(content).decode(),
-        mime_type=item.mime_type,
-    )

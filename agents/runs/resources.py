@@ -15,7 +15,7 @@ from agents.loop.errors import ModelKeyRefused
 from agents.loop.open_calls import OpenCalls
 from agents.mcp_client.pool import ServerPool
 from agents.models import new_id
-from agents.runs import lifecycle
+from agents.runs import leases
 from agents.runs.plans import ProviderFacts
 from agents.runs.sinks import Observer, close_observers, load_observers
 
@@ -63,7 +63,7 @@ class RunResources:
 
 def release_dead_owners() -> None:
     """Let others go on with the runs of processes of this machine that are dead."""
-    lifecycle.release_dead_owners(HOST, _is_alive)
+    leases.release_dead_owners(HOST, _is_alive)
 
 
 def _is_alive(pid: int) -> bool:

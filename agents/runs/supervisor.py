@@ -16,12 +16,12 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from agents.loop.interfaces import Approver
-from agents.runs import lifecycle, workers
+from agents.runs import leases, lifecycle, workers
 from agents.runs.connections import drop_broken_connections
 from agents.runs.resources import RunResources, release_dead_owners
 from agents.runs.sinks import Observer
 from agents.runs.warming import warm_servers
-from agents.runs.worker import execute_run
+from agents.runs.worker import execute_run, tell_ends
 
 SCAN_SECONDS = 1.0
 """How often the table is looked at for runs that nobody announced."""
@@ -150,11 +150,11 @@ class Supervisor:
 
     async def _take_runs(self) -> None:
         await self._stop_wanted()
-        resumable, ended = await sync_to_async(lifecycle.settle_lost_runs)()
-        for conversation_id in ended:
-            self._tell_lost(conversation_id)
+        resumable, ended = await sync_to_async(leases.settle_lost_runs)()
+        for run in await tell_ends(ended, self._resources.observers):
+            self._tell_lost(run.conversation_id)
         for run_id in resumable[: self._room()]:
-            take_over = sync_to_async(lifecycle.take_over_run)
+            take_over = sync_to_async(leases.take_over_run)
             if run_id not in self._runs and await take_over(run_id, self._resources.owner):
                 self._begin(run_id)
         for run_id in await sync_to_async(lifecycle.claimable_runs)(self._room()):
@@ -169,7 +169,7 @@ class Supervisor:
         """Stop the runs that somebody wants to end, from whichever process."""
         if not self._runs:
             return
-        for run_id in await sync_to_async(lifecycle.stop_requests)(list(self._runs)):
+        for run_id in await sync_to_async(leases.stop_requests)(list(self._runs)):
             self.stop_run(run_id)
 
     def _begin(self, run_id: str) -> None:
@@ -183,7 +183,7 @@ class Supervisor:
             return await sync_to_async(lifecycle.claim_run)(run_id, self._resources.owner)
         except DatabaseError:  # the database may be away: the next look tries again
             raise
-        except Exception:
+        except Exception:  # whatever is wrong with one run, the queue must go on
             logger.exception("run %s cannot be begun; this process leaves it alone", run_id)
             self._refused.add(run_id)
             return False

@@ -25,7 +25,7 @@ from agents.loop.events import (
 )
 from agents.loop.request import RunOutcome
 from agents.models import Conversation
-from agents.runs import lifecycle
+from agents.runs import leases, lifecycle
 from agents.runs.approvers import terminal_approver
 from agents.runs.event_lines import event_line
 from agents.runs.resources import RunResources, release_dead_owners
@@ -178,7 +178,8 @@ async def _claim(run_id: str, conversation_id: str, resources: RunResources) -> 
             sys.stderr.write("Waiting: another run of this conversation is not finished.\n")
         if tries % TRIES_BETWEEN_RENEWALS == 0:
             await sync_to_async(lifecycle.renew_lease)(run_id, owner)
-        left = await finish_first(sync_to_async(_take_left)(conversation_id, run_id, owner))
+        left, ended = await finish_first(sync_to_async(_take_left)(conversation_id, run_id, owner))
+        await tell_ends(ended, resources.observers)
         if left is not None:
             await execute_run(left, resources=resources, approver=terminal_approver())
             continue
@@ -186,16 +187,17 @@ async def _claim(run_id: str, conversation_id: str, resources: RunResources) -> 
         tries += 1
 
 
-def _take_left(conversation_id: str, own_run: str, owner: str) -> str | None:
-    """The id of a run of a dead process that is ours now, ``None`` where there is none."""
-    resumable, _ = lifecycle.settle_lost_runs(conversation_id)
+def _take_left(conversation_id: str, own_run: str, owner: str) -> tuple[str | None, list[str]]:
+    """The id of a run of a dead process that is ours now, if there is one; and of those that ended
+    here."""
+    resumable, ended = leases.settle_lost_runs(conversation_id)
     for run_id in resumable:
-        if lifecycle.take_over_run(run_id, owner):
-            return run_id
+        if leases.take_over_run(run_id, owner):
+            return run_id, ended
     for run_id in lifecycle.claimable_runs(10, conversation_id):
         if run_id != own_run and lifecycle.claim_run(run_id, owner):
-            return run_id
-    return None
+            return run_id, ended
+    return None, ended
 
 
 async def _ignore(event: Event) -> None:

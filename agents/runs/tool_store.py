@@ -36,6 +36,7 @@ def store_listing(server: Server, listing: ServerListing, *, now: datetime | Non
     is_same = present == wanted.keys() and all(
         stored[name].definition_hash == tool.definition_hash
         and stored[name].position == tool.position
+        and stored[name].is_listed_twice == tool.is_listed_twice
         for name, tool in wanted.items()
     )
     is_recent = server.checked_at is not None and moment - server.checked_at < SEEN_AGAIN_AFTER
@@ -77,7 +78,10 @@ def _wanted_tools(listing: ServerListing) -> dict[str, Tool]:
     rows: dict[str, Tool] = {}
     for spec in listing.tools:
         name = storable(spec.name)
-        if name in rows or not 0 < len(name) <= _MAX_NAME:
+        if name in rows:
+            rows[name].is_listed_twice = True
+            continue
+        if not 0 < len(name) <= _MAX_NAME:
             continue
         rows[name] = Tool(
             name=name,
@@ -107,7 +111,7 @@ def _write_tools(
         unique_fields=["server", "name"],
         update_fields=[
             "position", "title", "description", "input_schema", "output_schema", "annotations",
-            "definition_hash", "last_seen", "vanished_at",
+            "is_listed_twice", "definition_hash", "last_seen", "vanished_at",
         ],
     )  # fmt: skip
     gone = Tool.objects.filter(server=server, vanished_at__isnull=True).exclude(name__in=wanted)

@@ -8,6 +8,9 @@ trusted names, which bundles and superusers fill.
 from __future__ import annotations
 
 import ipaddress
+import re
+import socket
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -22,6 +25,7 @@ SETTING_OF_KIND = {
     TrustedNameKind.MODULE: "TOOLLOOP_HOOK_MODULES",
 }
 
+_OLD_ADDRESS = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}")
 _LOCAL_ENDINGS = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 
 
@@ -56,11 +60,28 @@ def is_local_host(host: str) -> bool:
     """Whether ``host`` or ``host:port`` is this machine or one of a private network, by its name
     or address; names are not looked up.
     """
-    name = _without_port(host)
+    name = unicodedata.normalize("NFKC", _without_port(host)).lower().rstrip(".")
+    address = _address(name.strip("[]"))
+    if address is not None:
+        return not address.is_global
+    return name == "localhost" or "." not in name or name.endswith(_LOCAL_ENDINGS)
+
+
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is, also in the old forms that systems take: ``127.1``,
+    ``0x7f.1``, ``0177.0.0.1``.
+    """
     try:
-        return not ipaddress.ip_address(name.strip("[]")).is_global
+        found = ipaddress.ip_address(name.partition("%")[0])
     except ValueError:
-        return name == "localhost" or "." not in name or name.endswith(_LOCAL_ENDINGS)
+        if not _OLD_ADDRESS.fullmatch(name):
+            return None
+        try:
+            return ipaddress.ip_address(socket.inet_aton(name))
+        except OSError:
+            return None
+    mapped = getattr(found, "ipv4_mapped", None)
+    return mapped or found
 
 
 def _is_trusted(name: NamedThing) -> bool:

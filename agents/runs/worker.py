@@ -18,7 +18,8 @@ from agents.loop.events import Event, RunFinished
 from agents.loop.interfaces import Approver, SystemClock
 from agents.loop.request import RunOutcome
 from agents.loop.run import run_loop
-from agents.runs import lifecycle
+from agents.models import Run
+from agents.runs import leases, lifecycle
 from agents.runs.message_recorder import MessageRecorder
 from agents.runs.outside import RunOutside, build_request
 from agents.runs.plans import RunPlan, load_plan
@@ -100,7 +101,7 @@ async def execute_run(
 
 
 async def _give_back(run_id: str, owner: str) -> RunOutcome:
-    await sync_to_async(lifecycle.release_run)(run_id, owner)
+    await sync_to_async(leases.release_run)(run_id, owner)
     return RunOutcome(status="running", stop_reason="", level=None, answer="")
 
 
@@ -141,8 +142,23 @@ async def _leave(run_id: str, observers: Sequence[Observer]) -> RunOutcome:
     return _LOST
 
 
+async def tell_ends(run_ids: Sequence[str], observers: Sequence[Observer]) -> list[Run]:
+    """Tell the observers how runs ended on which no process works any more; their rows."""
+    runs = await sync_to_async(lambda: list(Run.objects.filter(pk__in=run_ids)))()
+    for run in runs:
+        outcome = RunOutcome(
+            status=run.status,
+            stop_reason=run.stop_reason,
+            level=run.level,
+            answer="",
+            error=run.error,
+        )
+        await RunEvents(_store_nothing, observers).tell_observers(_finished(run.pk, outcome))
+    return runs
+
+
 async def _store_nothing(event: Event) -> None:
-    """The run is stored by the process that has it."""
+    """These runs are stored already."""
 
 
 def _finished(run_id: str, outcome: RunOutcome) -> RunFinished:

@@ -35,7 +35,7 @@ function select(span, { push = true, focus = false, part = null } = {}) {
   markRail(row);
   if (zoom.scale > 1) zoom.look(row);
   if (push) remember(row?.dataset.turn ?? "", span, wanted);
-  said.textContent = row?.getAttribute("aria-label") ?? "";
+  said.textContent = row?.dataset.said ?? "";
   live?.select(span);
   return detail.show(span, wanted);
 }
@@ -97,11 +97,11 @@ async function goTurn(step) {
   go(next);
 }
 
-// The next row that failed; what is folded and holds one is opened on the way.
+// The next row that failed, was denied or skipped; what is folded and holds one is opened on the way.
 async function goError() {
-  const isStop = (row) => row.matches(".bad, [data-folded][data-errors]");
+  const isStop = (row) => row.matches("[data-stop], [data-folded][data-stops]");
   const chosen = tree.row(tree.chosen);
-  let row = chosen?.matches("[data-folded][data-errors]") ? chosen : beside(tree.rows().filter(isStop), 1, true);
+  let row = chosen?.matches("[data-folded][data-stops]") ? chosen : beside(tree.rows().filter(isStop), 1, true);
   while (row?.matches("[data-folded]")) {
     const id = row.dataset.span;
     await tree.unfold(row);

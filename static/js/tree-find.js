@@ -26,7 +26,13 @@ export class Finder {
     this.at = -1;
     this.tree.element.toggleAttribute("data-finding", found !== null);
     for (const row of this.tree.rows()) row.classList.toggle("found", found?.includes(row) ?? false);
-    this.said.textContent = found === null ? "" : found.length ? String(found.length) : this.said.dataset.none;
+    this.say(found === null ? "" : found.length ? String(found.length) : this.said.dataset.none);
+  }
+
+  // Rows that are folded and were not fetched are not searched, which is said.
+  say(text) {
+    const isPart = this.tree.element.querySelector("[data-folded]") !== null;
+    this.said.textContent = text && isPart ? `${text} · ${this.said.dataset.part}` : text;
   }
 
   key(event) {
@@ -41,7 +47,7 @@ export class Finder {
     const found = this.matches() ?? [];
     if (!found.length) return;
     this.at = (this.at + (event.shiftKey ? found.length - 1 : 1)) % found.length;
-    this.said.textContent = `${this.at + 1} / ${found.length}`;
+    this.say(`${this.at + 1} / ${found.length}`);
     this.onSelect(found[this.at].dataset.span, { focus: false });
   }
 }

@@ -275,7 +275,11 @@ def test_an_empty_limit_is_its_default_and_every_limit_says_what_it_does(
     ("fields", "told"),
     [
         ({"max_turn": "0"}, "a whole number from 1 on, got 0"),
-        ({"max_turn": "2.5"}, "Enter a whole number."),
+        ({"max_turn": "2.5"}, "Expected a whole number, got “2.5”."),
+        ({"max_tools": "-1"}, "Expected a whole number from 0 on, got -1."),
+        ({"max_tools": "1000000000"}, "a whole number from 0 to 10000"),
+        ({"run_timeout_seconds": "soon"}, "Expected a number, got “soon”."),
+        ({"run_timeout_seconds": "1e9"}, "at most 31,536,000, got"),
         ({"repeat_limit": "0"}, "expected a whole number from 1"),
         ({"run_timeout_seconds": "-1"}, "a number greater than 0"),
         ({"compaction_trigger_ratio": "2"}, "at most 1"),
@@ -297,6 +301,17 @@ def test_nonsense_is_told_and_nothing_is_saved(
     given = {"description": "changed", **fields}
     assert told in errors_of(submit(operator, page_of(desk), FORM, **given))
     assert values(desk) == before
+
+
+def test_options_without_effect_are_named(operator: Client, desk: Assistant) -> None:
+    path, options = page_of(desk), '{"model": "m", "messages": [], "temperature": 1}'
+    fields = changed(read_form(operator.get(path), FORM), options=options)
+    response = operator.post(path, fields, follow=True)
+    told = [str(message) for message in response.context["messages"]]
+    assert [text.partition(":")[0] for text in told if "no effect" in text] == [
+        "options/model",
+        "options/messages",
+    ]
 
 
 def test_a_hook_is_imported_when_it_is_saved(operator: Client, desk: Assistant) -> None:

@@ -165,6 +165,14 @@ def test_servers_that_do_not_answer_or_were_never_asked_are_told(
     assert "No tools: the model can only talk." in html
 
 
+def test_a_tool_that_is_listed_twice_is_told(operator: Client, runner_with_two: Runner) -> None:
+    check_all()
+    Tool.objects.filter(server__server_id="two.more", name="ping").update(is_listed_twice=True)
+    html = panel(operator, Assistant.objects.get(assistant_id="helper"))
+    assert html.count("name_collision") == 1
+    assert offered_in(html).count("two_more__ping") == 1
+
+
 def test_asking_again_fetches_the_tools(operator: Client, runner_with_two: Runner) -> None:
     row = Assistant.objects.get(assistant_id="helper")
     page = operator.get(f"/admin/agents/assistant/{row.pk}/change/")

@@ -87,6 +87,11 @@ def test_a_new_key_replaces_the_stored_one(operator: Client) -> None:
     [
         ("base_url", "api.example.org", "expected a URL such as"),
         ("base_url", "https://u:p@api.example.org/v1", "without user and password"),
+        ("base_url", "https://api.example.org/v1/chat/completions", "without /chat/completions"),
+        ("base_url", "https://api.example.org/v1/chat/completions/", "without /chat/completions"),
+        ("provider_id", "a b/c", "an id without blanks and slashes"),
+        ("prices", '{"m": 5}', "m: expected an object such as"),
+        ("prices", '{"m": {"input": "free"}}', "m/input: expected a number from 0 on"),
         ("api_key_env", "sk-abc def", "expected the name of an environment variable"),
         ("prices", '{"m1": ', "expected JSON"),
         ("prices", "[1]", "expected an object such as {}, got a list"),
@@ -167,3 +172,33 @@ def test_a_reader_sees_the_values_and_cannot_test(reader: Client) -> None:
     assert "https://api.example.org/v1" in page
     assert 'name="base_url"' not in page
     assert reader.post(f"/admin/agents/provider/{row.pk}/test/").status_code == 403
+
+
+@pytest.mark.parametrize("who", ["operator", "staff"])
+def test_a_stored_key_does_not_follow_to_another_address(
+    who: str, request: pytest.FixtureRequest
+) -> None:
+    client, row = request.getfixturevalue(who), make_provider(api_key=KEY)
+    moved = {"base_url": "https://elsewhere.example/v1"}
+    refused = errors_of(submit(client, page_of(row), "provider_form", **moved))
+    assert "belongs to https://api.example.org:443" in refused
+    same = {"base_url": "https://api.example.org:443/v2"}
+    assert submit(client, page_of(row), "provider_form", **same).status_code == 302
+    again = {**moved, "new_key": "another-key"}
+    assert submit(client, page_of(row), "provider_form", **again).status_code == 302
+    row.refresh_from_db()
+    assert (row.base_url, row.api_key) == ("https://elsewhere.example/v1", "another-key")
+
+
+def test_only_a_superuser_says_where_a_variables_value_goes(
+    operator: Client, staff: Client
+) -> None:
+    TrustedName.objects.create(kind="env", value="API_KEY", source="test")
+    row = make_provider(api_key_env="API_KEY")
+    moved = {"base_url": "https://elsewhere.example/v1"}
+    new = {"provider_id": "new", "default_model": "m", "api_key_env": "API_KEY", **moved}
+    for path, fields in ((page_of(row), moved), (ADD, new)):
+        assert "only a superuser" in errors_of(submit(staff, path, "provider_form", **fields))
+        assert submit(operator, path, "provider_form", **fields).status_code == 302
+    kept = {"default_model": "m9"}
+    assert submit(staff, page_of(row), "provider_form", **kept).status_code == 302

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
 import pytest
+from django.db.models import TextChoices
 from django.test import Client
 from django.utils import timezone
+from django.utils.functional import Promise
 
 from agents.admin.secret_lines import MASK
-from agents.models import Server, Tool, TrustedName
+from agents.models import OnToolError, Server, Tool, Transport, TrustedName
 from tests.admin.posting import errors_of, read_form, submit
 from tests.servers import stdio_entry
 
@@ -195,6 +198,28 @@ def test_refresh_stores_the_tools_and_the_page_shows_them(operator: Client) -> N
     assert all(f"<code>{tool.name}</code>" in page for tool in Tool.objects.all())
 
 
+def test_messages_keep_the_case_of_an_id(operator: Client) -> None:
+    row = make_stdio()
+    page = operator.post(f"/admin/agents/server/{row.pk}/refresh/", follow=True).content.decode()
+    assert ">echo: connected" in page
+
+
+def test_tools_that_no_model_can_be_offered_say_why(operator: Client) -> None:
+    tool = {"name": "same", "inputSchema": {"type": "object"}}
+    bad = {"name": "bad", "inputSchema": {"$ref": "https://example.org/schema.json"}}
+    row = make_stdio(tools=[tool, bad, tool, {**tool, "name": "good"}])
+    assert "4 tools" in press(operator, row, "refresh")
+    summaries = re.findall(
+        r"<summary><code>(\w+)</code>(.*?)</summary>", operator.get(page_of(row)).content.decode()
+    )
+    marks = {name: re.findall("invalid_schema|name_collision", rest) for name, rest in summaries}
+    assert marks == {"same": ["name_collision"], "bad": ["invalid_schema"], "good": []}
+    Server.objects.filter(pk=row.pk).update(args=stdio_entry("echo", tools=[tool])["args"])
+    row.refresh_from_db()
+    press(operator, row, "refresh")
+    assert "name_collision" not in operator.get(page_of(row)).content.decode()
+
+
 def test_a_failing_server_shows_its_last_words(operator: Client) -> None:
     code = "import sys; sys.exit('cannot start: no database')"
     row = Server.objects.create(
@@ -219,3 +244,35 @@ def test_the_buttons_are_pressed_by_post_only(operator: Client) -> None:
     assert operator.get(f"/admin/agents/server/{row.pk}/refresh/").status_code == 302
     row.refresh_from_db()
     assert row.checked_at is None
+
+
+@pytest.mark.parametrize("words", [Transport, OnToolError])
+def test_the_words_of_choices_follow_the_language_of_the_page(words: type[TextChoices]) -> None:
+    assert [kind for kind in words if not isinstance(kind.label, Promise)] == []
+
+
+def test_stored_headers_do_not_follow_to_another_address(operator: Client, staff: Client) -> None:
+    row = make_http(headers={"X-Key": "verysecretheader1234"})
+    moved = {"url": "https://elsewhere.example/mcp"}
+    for client in (operator, staff):
+        refused = errors_of(submit(client, page_of(row), "server_form", **moved))
+        assert "belong to https://mcp.example.org:443" in refused
+    again = {**moved, "headers_lines": "X-Key=another"}
+    assert submit(staff, page_of(row), "server_form", **again).status_code == 302
+    row.refresh_from_db()
+    assert row.headers == {"X-Key": "another"}
+
+
+def test_only_a_superuser_says_where_variables_of_headers_go(
+    operator: Client, staff: Client
+) -> None:
+    TrustedName.objects.create(kind="env", value="DOCS_TOKEN", source="test")
+    row = make_http(headers={"Authorization": "Bearer $ENV.DOCS_TOKEN"})
+    moved = {"url": "https://elsewhere.example/mcp"}
+    added = {"headers_lines": "Authorization=Bearer $ENV.DOCS_TOKEN"}
+    plain = Server.objects.create(
+        server_id="plain", transport="http", url="https://elsewhere.example/mcp"
+    )
+    for path, fields in ((page_of(row), moved), (page_of(plain), added)):
+        assert "only a superuser" in errors_of(submit(staff, path, "server_form", **fields))
+        assert submit(operator, path, "server_form", **fields).status_code == 302

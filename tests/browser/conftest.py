@@ -43,18 +43,24 @@ USUAL = {
 }
 """How the tabs are, unless told otherwise; without motion they cost less."""
 
-HAS_EVERYTHING = bool(os.environ.get("TOOLLOOP_TEST_EVERYTHING"))
+NEEDS = {
+    "TOOLLOOP_TEST_EVERYTHING": "test_admin_everything.py",
+    "TOOLLOOP_TEST_AXE": "test_accessible.py",
+}
+"""What is not Python, by the variable that says where it is, and the tests that need it."""
+
+LEFT_OUT = {name: file for name, file in NEEDS.items() if not os.environ.get(name)}
 collect_ignore_glob = [] if Path(CHROMIUM).exists() else ["test_*.py"]
-collect_ignore = [] if HAS_EVERYTHING else ["test_admin_everything.py"]
+collect_ignore = list(LEFT_OUT.values())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name what was left out."""
     if collect_ignore_glob:
         terminalreporter.write_line("left out: tests/browser (install chromium)")
-    elif collect_ignore:
-        text = "left out: tests/browser/test_admin_everything.py (set TOOLLOOP_TEST_EVERYTHING)"
-        terminalreporter.write_line(text)
+        return
+    for name, file in LEFT_OUT.items():
+        terminalreporter.write_line(f"left out: tests/browser/{file} (set {name})")
 
 
 @dataclass(frozen=True)

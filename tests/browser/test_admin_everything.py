@@ -7,19 +7,30 @@ is not collected, and the end of the test run says so.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.chatting import last_answer, say, states, wait_for_end
-from tests.browser.conftest import OpenTab, Site
+from tests.browser.conftest import OpenTab, Site, log_in, served
 from tests.browser.test_admin import box, offered
 
 EVERYTHING = os.environ.get("TOOLLOOP_TEST_EVERYTHING", "")
 CONNECT_MILLISECONDS = 30_000
 
 
-def test_an_operator_adds_a_real_server_and_ticks_five_tools(site: Site, tabs: OpenTab) -> None:
-    page = tabs(f"{site.url}admin/agents/server/add/")
+def test_an_operator_adds_a_real_server_and_ticks_five_tools(tmp_path: Path, tabs: OpenTab) -> None:
+    # A site of its own: elsewhere the new assistant would be the first that one talks to.
+    with served(tmp_path) as site:
+        page = tabs(site.url, storage_state=None)
+        log_in(page, site)
+        listed = _set_up(site, page)
+        _chat_and_read_the_trace(site, page, listed)
+
+
+def _set_up(site: Site, page: Page) -> int:
+    """A server and an assistant with five of its tools; how many tools there are."""
+    page.goto(f"{site.url}admin/agents/server/add/")
     page.fill("#id_server_id", "everything")
     expect(page.locator("#id_command")).to_be_hidden()
     page.select_option("#id_transport", "stdio")
@@ -59,12 +70,12 @@ def test_an_operator_adds_a_real_server_and_ticks_five_tools(site: Site, tabs: O
     page.get_by_role("button", name="Save and continue editing").click()
     expect(offered(page)).to_have_count(5)
     expect(box(page, "everything").locator("[data-count]")).to_have_text(f"5 of {listed}")
-    _chat_and_read_the_trace(site, tabs, listed)
+    return listed
 
 
-def _chat_and_read_the_trace(site: Site, tabs: OpenTab, listed: int) -> None:
+def _chat_and_read_the_trace(site: Site, page: Page, listed: int) -> None:
     """A person asks for a ticked tool and for one that is not; the trace tells both."""
-    page = tabs(f"{site.url}c/new/")
+    page.goto(f"{site.url}c/new/")
     page.get_by_role("link", name="Everything").click()
     say(page, 'call everything__echo with {"message": "heard"}')
     wait_for_end(page)

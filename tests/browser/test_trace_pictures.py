@@ -34,7 +34,7 @@ def show(page: Page, view: str) -> Locator:
 
 def held(page: Page) -> str:
     """What the block with the focus is called."""
-    return page.locator(".blk:focus").get_attribute("aria-label") or ""
+    return page.locator(".blk:focus").get_attribute("data-label") or ""
 
 
 def test_the_timeline_is_walked_by_arrows_and_leads_to_details(page: Page) -> None:
@@ -58,7 +58,7 @@ def test_the_timeline_is_walked_by_arrows_and_leads_to_details(page: Page) -> No
     expect(page.locator("#detail h2")).to_have_text("weather / get")
     current = pane.locator(".blk[aria-current]")
     expect(current).to_have_count(1)
-    expect(current).to_have_attribute("aria-label", called)
+    expect(current).to_have_attribute("data-label", called)
     assert re.search(r"view=timeline.*span=", page.url)
     page.reload()
     expect(page.locator("[data-view-pane=timeline] .blk[aria-current]")).to_have_count(1)
@@ -92,7 +92,7 @@ def test_a_picture_grows_with_the_run(site: Site, page: Page, tabs: OpenTab) -> 
     expect(trace.locator("#live-line")).to_be_hidden()
     expect(pane.locator(".b-run")).to_have_count(0)
     assert held(trace).split(",")[0] == called.split(",")[0]
-    expect(pane.locator(".blk").last).to_have_attribute("aria-label", re.compile("cancelled"))
+    expect(pane.locator(".blk").last).to_have_attribute("data-label", re.compile("cancelled"))
 
 
 @pytest.mark.parametrize("width", [1360, 390])

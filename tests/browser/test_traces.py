@@ -73,7 +73,7 @@ def span_in_address(page: Page) -> str:
         ),
         (
             DAYS,
-            "Answered by the model in turn 1, after 2 tool calls.",
+            "Answered by the model in turn 1, after 2 tool calls, of which 1 failed.",
             ["retried: start_date is required, attempt 2 of 3",
              "continued: 2 tool calls answered, arguments mended in attempt 2",
              "stopped: no tool calls"],

@@ -175,6 +175,47 @@ def test_calls_of_a_run_that_was_lost_were_interrupted(talk: Talk) -> None:
     assert "1 of 2 calls had answered." in run.ending.text
 
 
+def lost_call(talk: Talk, name: str) -> tuple[CardView, dict[str, str]]:
+    """The card of a call whose process ended before its result was stored, and its facts."""
+    talk.ask("Look.")
+    talk.call((name, {"path": "a"}))
+    talk.finish(RunStatus.INTERRUPTED, "worker_lost", level=3)
+    [card] = cards(last_run(shown(talk)))
+    return card, {fact.name: fact.text for fact in card.facts}
+
+
+def test_a_call_whose_process_was_lost_tells_whom_it_asked(talk: Talk) -> None:
+    card, facts = lost_call(talk, "memory__memory_write")
+    assert (card.server, card.tool, card.duration) == ("memory", "memory_write", "")
+    assert facts["decision"] == "a person is asked (memory.memory_write = ask)"
+    assert facts["whitelist"] == "tools chosen by an operator: memory_write"
+
+
+@pytest.mark.parametrize("name", ["elsewhere__get", "memory__memory_w_0a1b2c3d", "memory__"])
+def test_of_a_lost_call_nothing_is_claimed_that_nobody_knows(talk: Talk, name: str) -> None:
+    card, facts = lost_call(talk, name)
+    assert (card.server, card.tool) == ("", name)
+    assert facts["decision"] == facts["whitelist"] == "not known: nothing was stored of it"
+
+
+def test_a_call_of_a_tool_that_there_is_not_asked_no_server(talk: Talk) -> None:
+    talk.ask("Look.")
+    [key] = talk.call(("nothing", {}))
+    talk.result(key, "Error", tool="", outcome=Outcome.UNKNOWN_TOOL, milliseconds=0)
+    talk.finish()
+    facts = {fact.name: fact.text for fact in cards(last_run(shown(talk)))[0].facts}
+    assert facts["decision"] == facts["whitelist"] == "no server was asked"
+
+
+@pytest.mark.parametrize(("milliseconds", "told"), [(5310, "5.31 s"), (0, "")])
+def test_a_cancelled_call_tells_how_long_it_ran(talk: Talk, milliseconds: float, told: str) -> None:
+    talk.ask("Look.")
+    [key] = talk.call(("weather__get", {}))
+    talk.result(key, "Error", outcome=Outcome.CANCELLED, milliseconds=milliseconds)
+    talk.finish(RunStatus.CANCELLED, "cancelled")
+    assert cards(last_run(shown(talk)))[0].duration == told
+
+
 ENDINGS = [
     (RunStatus.COMPLETED, "answered", 1, "", None),
     (RunStatus.COMPLETED, "delegated", 1, "", None),

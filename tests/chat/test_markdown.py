@@ -78,7 +78,7 @@ def test_code_is_coloured_by_classes() -> None:
 
 def test_code_of_an_unknown_language_stays_as_it_is() -> None:
     assert render_markdown("```nonsense\na < b\n```") == (
-        '<pre class="code"><code>a &lt; b\n</code></pre>\n'
+        '<pre class="code" tabindex="0"><code>a &lt; b\n</code></pre>\n'
     )
 
 

@@ -11,11 +11,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from agents.models import Assistant, Conversation, Message, Run
-from agents.runs import lifecycle
+from agents.runs import leases, lifecycle
 from agents.runs.resources import HOST, release_dead_owners
 from tests.fake_provider import FakeProvider, call, calls, text
 from tests.running import Runner, stored_path
 from tests.servers import stdio_entry
+from traces.models import Span, Trace
 
 HOOKS = "tests.faults.hooks"
 
@@ -49,8 +50,8 @@ def test_a_worker_that_lost_its_run_executes_and_stores_nothing_more(
 ) -> None:
     def take_away(body: object, number: int) -> object:
         let_leases_run_out()
-        [run_id], _ = lifecycle.settle_lost_runs()
-        assert lifecycle.take_over_run(run_id, "another worker")
+        [run_id], _ = leases.settle_lost_runs()
+        assert leases.take_over_run(run_id, "another worker")
         connection.close()  # this is the provider's thread
         return calls(call("c1", "count__count"))
 
@@ -166,11 +167,11 @@ def test_a_run_is_taken_over_twice_and_then_given_up(runner: Runner) -> None:
         runner.configure(provider)
         run = leave_behind(runner, provider)
         for takeover in (1, 2):
-            assert lifecycle.settle_lost_runs() == ([run.pk], [])
-            assert lifecycle.take_over_run(run.pk, f"worker {takeover}")
-            assert not lifecycle.take_over_run(run.pk, "another one")
+            assert leases.settle_lost_runs() == ([run.pk], [])
+            assert leases.take_over_run(run.pk, f"worker {takeover}")
+            assert not leases.take_over_run(run.pk, "another one")
             let_leases_run_out()
-        assert lifecycle.settle_lost_runs() == ([], [run.conversation_id])
+        assert leases.settle_lost_runs() == ([], [run.pk])
     run.refresh_from_db()
     assert (run.status, run.stop_reason, run.level) == ("interrupted", "worker_lost", 3)
     assert run.answer is not None
@@ -181,8 +182,8 @@ def test_what_was_given_back_is_no_takeover(runner: Runner) -> None:
         runner.configure(provider)
         run = leave_behind(runner, provider)
     for _ in range(5):
-        assert lifecycle.take_over_run(run.pk, "worker")
-        lifecycle.release_run(run.pk, "worker")
+        assert leases.take_over_run(run.pk, "worker")
+        leases.release_run(run.pk, "worker")
     run.refresh_from_db()
     assert run.takeovers == 1
 
@@ -191,8 +192,8 @@ def test_a_lost_run_that_a_person_stopped_is_not_taken_over(runner: Runner) -> N
     with FakeProvider([text("hello")]) as provider:
         runner.configure(provider)
         run = leave_behind(runner, provider)
-    assert lifecycle.request_stop(run.conversation_id) == [run.pk]
-    assert lifecycle.settle_lost_runs() == ([], [run.conversation_id])
+    assert leases.request_stop(run.conversation_id) == [run.pk]
+    assert leases.settle_lost_runs() == ([], [run.pk])
     run.refresh_from_db()
     assert (run.status, run.stop_reason) == ("cancelled", "cancelled")
 
@@ -206,7 +207,7 @@ def test_leases_of_dead_processes_of_this_machine_run_out_at_once(runner: Runner
                            (f"{HOST}/999999999/x", True)):  # fmt: skip
         Run.objects.filter(pk=run.pk).update(lease_owner=owner, lease_until=later)
         release_dead_owners()
-        assert (lifecycle.settle_lost_runs() == ([run.pk], [])) is is_free
+        assert (leases.settle_lost_runs() == ([run.pk], [])) is is_free
 
 
 def test_all_runs_below_a_lost_one_end_with_it(runner: Runner) -> None:
@@ -253,3 +254,21 @@ def test_one_person_has_only_so_many_runs_at_once(runner: Runner, settings: Sett
         status="completed", stop_reason="answered", level=1, finished_at=timezone.now()
     )
     assert lifecycle.claim_run(queued[2].pk, "w")
+
+
+def test_the_trace_of_a_run_whose_process_died_ends_too(runner: Runner) -> None:
+    with FakeProvider([text("hello"), text("next")]) as provider:
+        runner.configure(provider)
+        first = runner.run("go")
+        conversation = Conversation.objects.get(pk=first.conversation)
+        run = lifecycle.submit_message(conversation, "now")
+        assert lifecycle.claim_run(run.pk, "a process that died")
+        Trace.objects.create(id=run.trace_id, run=run.pk, start_ns=1)
+        place = {"trace_id": run.trace_id, "position": 1, "kind": "agent", "start_ns": 1}
+        Span.objects.create(id="s1", run=run.pk, name="root", **place)
+        Span.objects.create(id="s2", run="child", name="child", **place)
+        let_leases_run_out()
+        runner.run("and then", conversation=first.conversation)
+    trace = Trace.objects.get(pk=run.trace_id)
+    assert (trace.status, trace.stop_reason, trace.level) == ("interrupted", "worker_lost", 3)
+    assert {span.status for span in trace.spans.all()} == {"lost"}

@@ -179,7 +179,7 @@ def test_every_end_can_be_exported(ending: Ending) -> None:
 def test_evidence_tells_the_verdict_the_facts_and_each_turn() -> None:
     text = made(trace_as_evidence, a_run())
     lines = text.splitlines()
-    assert lines[0] == "# Answered by the model in turn 2, after 2 tool calls."
+    assert lines[0] == "# Answered by the model in turn 2, after 2 tool calls, of which 1 failed."
     assert "| status | completed, answered |" in lines
     assert "| what went wrong | 1 error |" in lines
     headings = [line for line in lines if line.startswith("## ")]

@@ -255,6 +255,29 @@ def test_the_list_shows_numbers_without_reading_spans(owner: User, trace: Trace)
     assert '<span class="bad">1</span>' in html
 
 
+def test_tokens_that_no_provider_told_are_not_said_to_be_none(owner: User, trace: Trace) -> None:
+    def tokens() -> str:
+        html = browser(owner).get(reverse("traces")).content.decode()
+        [cell] = re.findall(r'<td class="r num c-k">(.*?)</td>', html)
+        return re.sub("<.*?>", "", cell).strip()
+
+    Trace.objects.update(input_tokens=1500, output_tokens=0)
+    assert tokens() == "1,500 0"
+    Trace.objects.update(input_tokens=0)
+    assert tokens() == "–"
+    Trace.objects.update(summary={"segments": []})
+    assert tokens() == "0 0"
+
+
+def test_a_search_for_punctuation_says_that_there_is_nothing_to_look_for(
+    owner: User, trace: Trace
+) -> None:
+    html = browser(owner).get(reverse("traces"), {"q": "<*"}).content.decode()
+    assert "There is nothing to look for in “&lt;*”." in html
+    html = browser(owner).get(reverse("traces"), {"q": "elsewhere"}).content.decode()
+    assert "No run matches." in html
+
+
 def test_an_address_selects_a_span_a_turn_and_a_tab(owner: User, trace: Trace) -> None:
     client = browser(owner)
     call = span_of(trace, "tool_call")
@@ -305,7 +328,7 @@ def test_the_tree_tells_levels_and_places_and_its_sentences(owner: User, trace: 
     ]  # fmt: skip
     for described in re.findall(r'aria-describedby="(why-\w+)"', html):
         assert f'id="{described}"' in html
-    assert html.count('tabindex="0" aria-label="') == 1, "one row can be tabbed to"
+    assert html.count('tabindex="0" data-said="') == 1, "one row can be tabbed to"
     assert "continued: 1 tool call answered" in html
     assert "Answered by the model in turn 1" in html
 

@@ -65,6 +65,16 @@ def test_the_whole_list_is_no_view(client: Client, mira: User, query: str) -> No
     assert "Save view" not in client.get(reverse("traces") + f"?{query}").content.decode()
 
 
+def test_a_query_may_begin_as_in_an_address(client: Client, mira: User) -> None:
+    assert save(client, "?view=errors", "Bad").status_code == 302
+    assert kept(mira) == [("Bad", "view=errors")]
+
+
+def test_a_view_of_the_whole_list_is_refused_for_its_true_cause(client: Client) -> None:
+    told = save(client, "junk=1").content.decode()
+    assert "at least one filter" in told and "junk=1" in told and "remove" not in told
+
+
 def test_a_view_without_a_name_is_named_by_what_it_holds(client: Client, mira: User) -> None:
     save(client, "view=errors&status=failed", "  ")
     assert kept(mira) == [("errors, failed", "view=errors&status=failed")]
@@ -117,7 +127,11 @@ def test_there_is_a_limit_that_says_so(
 ) -> None:
     monkeypatch.setattr(saved_views, "MAX_VIEWS", 1)
     save(client, "view=errors", "One")
-    assert save(client, "view=slow", "Two").status_code == 400
+    refused = save(client, "view=slow", "Two")
+    assert refused.status_code == 400
+    assert refused.content.decode() == (
+        "There are 40 saved views already: remove one of them first."
+    )
     save(client, "view=slow", "One")
     assert kept(mira) == [("One", "view=slow")]
 

@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connection
 
 from agents.loop import events
 from agents.loop.messages import JsonObject
 from tests.traces.events import Teller, tool_call
 from traces import full_text
-from traces.full_text import remove_from_index
+from traces.full_text import rebuild_pairs, remove_from_index
 from traces.models import Document, Trace
 from traces.recorder import TraceSink
-from traces.search import MAX_CHARS, index_ended_traces, read_terms, search_traces
+from traces.search import MAX_CHARS, index_ended_traces, is_idle, read_terms, search_traces
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -61,18 +62,22 @@ def found(words: str) -> list[str]:
 @pytest.mark.parametrize(
     "words",
     [
-        "umbrella", "UMBRELLA", "mbrel", "take an umbrella", '"an umbrella"', '"',
+        "umbrella", "UMBRELLA", "mbrel", "take an umbrella", '"an umbrella"',
+        "um", "UM", "u", "na", "Ra um", "🎉", "☂️", "°", "5 °C", "umbrella *",
         "7 mm", "天气", "天",
         "适合穿什么", "气适", "么", "echo__echo", "naïve", "rain, take",
     ],
 )  # fmt: skip
 async def test_what_was_said_is_found(words: str) -> None:
-    await record("r1", "Naïve: 北京天气适合穿什么?", '{"advice": "7 mm rain, take an umbrella"}')
+    await record(
+        "r1", "Naïve: 北京天气适合穿什么?", '{"advice": "7 mm rain, take an umbrella 🎉☂️ 5 °C"}'
+    )
     assert await found(words) == ["r1"]
 
 
 @pytest.mark.parametrize(
-    "words", ["umbrellas", "京天天", "适穿", '"umbrella an"', "xyz", "umb rel"]
+    "words",
+    ["umbrellas", "京天天", "适穿", '"umbrella an"', "xyz", "umb rel", "mb", "ex", "🎈", "€"],
 )
 async def test_what_was_not_said_is_not_found(words: str) -> None:
     await record("r1", "北京天气适合穿什么?", "an umbrella")
@@ -147,8 +152,31 @@ def test_terms_are_words_and_quoted_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["NEAR(a b)", "a* OR b", "^x", "x:y", "'; --", "%_", "\\", "a\0b"]
+    "words", ["NEAR(a b)", "a* OR b", "^x", "x:y", "'; -- x", "%_%", "\\\\\\", "a\0b"]
 )
 async def test_no_word_is_a_command(words: str) -> None:
     await record("r1", result=f"before {words} after".replace("\0", " "))
     assert await found(words) == ["r1"]
+
+
+@pytest.mark.parametrize("words", ["*", "(", "%_", '"', "* (", "。", "\\"])
+async def test_in_mere_punctuation_there_is_nothing_to_look_for(words: str) -> None:
+    await record("r1", result=f"before {words} after")
+    assert await found(words) == []
+    assert is_idle(words)
+    assert not is_idle(f"{words} after") and not is_idle("")
+
+
+async def test_texts_of_before_are_found_by_the_beginnings_of_words_too() -> None:
+    await record("r1", result="huge 雨伞 🎉")
+
+    @sync_to_async
+    def rebuild() -> None:
+        if connection.vendor == "sqlite":
+            with connection.cursor() as cursor:
+                cursor.execute("INSERT INTO traces_pairs(traces_pairs) VALUES ('delete-all')")
+        with connection.schema_editor() as editor:
+            rebuild_pairs(None, editor)
+
+    await rebuild()
+    assert [await found(words) for words in ("hu", "雨伞", "🎉", "hx")] == [["r1"]] * 3 + [[]]

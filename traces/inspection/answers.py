@@ -9,17 +9,17 @@ from django.utils.translation import gettext as _
 
 from traces.inspection.detail_models import FactView
 from traces.inspection.formats import count, duration, json_text
-from traces.inspection.reading import integer, listed, number, text
-from traces.inspection.row_bars import first_token_ns
+from traces.inspection.reading import Reading, integer, is_counted, listed, text
+from traces.inspection.row_bars import first_token_in
 from traces.records import SpanRecord
 
 
-def answer_facts(span: SpanRecord) -> tuple[FactView, ...]:
+def answer_facts(reading: Reading, span: SpanRecord) -> tuple[FactView, ...]:
     """First token, speed, tokens, finish reason and the provider's own names of an answer."""
     finish = ", ".join(str(reason) for reason in listed(span, "gen_ai.response.finish_reasons"))
     rows = [
-        (_("first token"), _first_token(span), False),
-        (_("speed"), _speed(span), False),
+        (_("first token"), _first_token(reading, span), False),
+        (_("speed"), _speed(reading, span), False),
         (_("tokens in"), _input(span), False),
         (_("tokens out"), _output(span), False),
         (_("finish reason"), finish, True),
@@ -45,14 +45,14 @@ def option_facts(span: SpanRecord) -> tuple[FactView, ...]:
     return tuple(FactView(name=name, text=value, is_code=True) for name, value in rows.items())
 
 
-def _first_token(span: SpanRecord) -> str:
-    first = first_token_ns(span)
+def _first_token(reading: Reading, span: SpanRecord) -> str:
+    first = first_token_in(reading, span)
     return "" if first is None else duration(first - span.start_ns)
 
 
-def _speed(span: SpanRecord) -> str:
+def _speed(reading: Reading, span: SpanRecord) -> str:
     """Output tokens per second from the first chunk to the end."""
-    first, made = first_token_ns(span), integer(span, "gen_ai.usage.output_tokens")
+    first, made = first_token_in(reading, span), integer(span, "gen_ai.usage.output_tokens")
     if first is None or span.end_ns is None or span.end_ns <= first or not made:
         return ""
     return _("%(n)s tokens/s") % {"n": count(round(made / ((span.end_ns - first) / 1e9)))}
@@ -61,25 +61,29 @@ def _speed(span: SpanRecord) -> str:
 def _input(span: SpanRecord) -> str:
     if "gen_ai.usage.input_tokens" not in span.attributes:
         return ""
-    whole = count(integer(span, "gen_ai.usage.input_tokens"))
+    if not is_counted(span):
+        return _("without a count from the provider")
+    words = _("%(n)s, %(part)s of them cached")
     cached = integer(span, "gen_ai.usage.cache_read.input_tokens")
-    if not cached:
-        return _with_estimate(span, whole)
-    return _with_estimate(
-        span, _("%(n)s, %(part)s of them cached") % {"n": whole, "part": count(cached)}
-    )
+    return _with_part(span, integer(span, "gen_ai.usage.input_tokens"), cached, words)
 
 
 def _output(span: SpanRecord) -> str:
     if "gen_ai.usage.output_tokens" not in span.attributes:
         return ""
-    whole = count(number(span.attributes["gen_ai.usage.output_tokens"]))
+    if not is_counted(span) and not integer(span, "gen_ai.usage.output_tokens"):
+        return _("without a count from the provider")
+    words = _("%(n)s, %(part)s of them reasoning")
     reasoning = integer(span, "gen_ai.usage.reasoning.output_tokens")
-    if not reasoning:
-        return _with_estimate(span, whole)
-    return _with_estimate(
-        span, _("%(n)s, %(part)s of them reasoning") % {"n": whole, "part": count(reasoning)}
-    )
+    return _with_part(span, integer(span, "gen_ai.usage.output_tokens"), reasoning, words)
+
+
+def _with_part(span: SpanRecord, whole: int, part: int, words: str) -> str:
+    """Tokens with a part of them; a part that is larger than the whole is told as what it is."""
+    said = words % {"n": count(whole), "part": count(part)} if part else count(whole)
+    if part > whole:
+        said = _("%(told)s, as the provider says, which cannot be") % {"told": said}
+    return _with_estimate(span, said)
 
 
 def _with_estimate(span: SpanRecord, words: str) -> str:

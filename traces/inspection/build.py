@@ -20,6 +20,7 @@ from traces.inspection.panel_models import PanelsView
 from traces.inspection.picture_models import FlameView, TimelineView
 from traces.inspection.reading import Reading, hashes_of, read_trace, window_of
 from traces.inspection.repeats import main_run
+from traces.inspection.row_bars import broken_answer_hashes
 from traces.inspection.smells import smell_views
 from traces.inspection.timeline import timeline_view
 from traces.inspection.tree import branch_lines
@@ -31,10 +32,12 @@ Payloads = Mapping[str, object]
 
 
 def page_hashes(spans: Sequence[SpanRecord]) -> list[str]:
-    """The payloads that ``build_page`` needs: the arguments of calls and the catalogs."""
+    """The payloads that ``build_page`` needs: the arguments of calls, the catalogs, and of answers
+    that broke off the exchange, which tells when their first token came."""
     names = ("gen_ai.tool.call.arguments", "toolloop.catalog")
     kinds = ("tool_call", "policy")
-    return list({digest for s in spans if s.kind in kinds for digest in hashes_of(s, *names)})
+    found = {digest for s in spans if s.kind in kinds for digest in hashes_of(s, *names)}
+    return list(found.union(broken_answer_hashes(spans)))
 
 
 def detail_hashes(spans: Sequence[SpanRecord], span_id: str) -> list[str]:

@@ -223,9 +223,10 @@ class SchemaView:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPolicyView:
     """One tool of the catalog. ``found``, ``listed``, ``offered`` are ``yes``, ``stopped`` (here
-    is where it ended) or ``no`` (not reached); ``called`` counts calls. ``rule`` is the stored
-    reason (``not_whitelisted``) and ``rule_text`` what it means; for an offered tool ``decision``
-    is ``allow`` or ``ask``. ``tokens`` is an estimate, empty where the definition is not known."""
+    is where it ended) or ``no`` (not reached); ``called`` counts calls, which were refused where
+    ``is_refused``. ``rule`` is the stored reason (``not_whitelisted``) and ``rule_text`` what it
+    means; for an offered tool ``decision`` is ``allow`` or ``ask``. ``tokens`` is an estimate,
+    empty where the definition is not known."""
 
     tool: str
     name: str
@@ -233,6 +234,7 @@ class ToolPolicyView:
     listed: str
     offered: str
     called: int
+    is_refused: bool
     called_text: str
     decision: str
     decision_text: str

@@ -17,6 +17,7 @@ from traces.inspection.messages_tab import message_hashes, messages_view
 from traces.inspection.neighbours import calls_of_request
 from traces.inspection.policy_tab import offered_count, policy_hashes, policy_view
 from traces.inspection.reading import Reading, hashes_of, text
+from traces.inspection.row_bars import broken_answer_hashes
 from traces.inspection.row_texts import (
     request_title,
     row_argument,
@@ -52,7 +53,8 @@ def detail_view(reading: Reading, span_id: str) -> DetailView | None:
     if policy is not None:
         badge = offered_count(reading, span.run)
         tabs.append(TabView(key="policy", label=_("Tools and policy"), badge=badge))
-    first = _FIRST_TAB.get(span.kind, "summary")
+    is_refused = span.kind == "model" and span.status == "error"
+    first = "summary" if is_refused else _FIRST_TAB.get(span.kind, "summary")
     return DetailView(
         span=span.id,
         kind=kind_view(span.kind),
@@ -83,6 +85,7 @@ def _hashes(reading: Reading, span: SpanRecord) -> Iterator[str]:
         yield from call_hashes(span)
         yield from schema_hashes(reading, span)
     if span.kind == "model":
+        yield from broken_answer_hashes([span])
         yield from message_hashes(reading, span)
         for call in calls_of_request(reading, span):
             yield from hashes_of(call, "gen_ai.tool.call.arguments")

@@ -104,17 +104,18 @@ def sent_again_views(reading: Reading, requests: Sequence[Request]) -> tuple[Sen
             costs.setdefault(call, []).append(tokens)
     for call, tokens_of in costs.items():
         span, again = reading.by_id[call], tokens_of[1:]
-        total = round(sum(again))
-        if not total:
+        if not again:
             continue
-        once = count(round(tokens_of[0]))
+        # Whole tokens, so that the product is what a reader would work out.
+        once = max(1, round(sum(tokens_of) / len(tokens_of)))
+        total = once * len(again)
         words = _("%(n)d × = %(total)s") % {"n": len(again), "total": count(total)}
         found.append(
             (
                 -total,
                 SentAgainView(
                     label=tool_title(span),
-                    tokens=once,
+                    tokens=count(once),
                     times=len(again),
                     total=count(total),
                     total_count=total,

@@ -9,7 +9,7 @@ once, and waiting counts only while nothing works.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from traces.inspection.formats import NS_PER_MS
 from traces.inspection.reading import Reading, is_waiting, number
@@ -19,8 +19,7 @@ TOOLS, MODEL, APPROVAL, BACK_OFF, HOOKS, CATALOG = range(6)
 """What time can go to, the strongest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(NamedTuple):
     """A piece of time in nanoseconds since 1970, and what it went to."""
 
     start: int
@@ -86,8 +85,8 @@ def back_off_end(reading: Reading, span: SpanRecord) -> int | None:
 
 def share_out(pieces: Sequence[Piece]) -> dict[int, int]:
     """Nanoseconds by sort, each moment counted once for the strongest sort that holds."""
-    edges = [(piece.start, 1, piece.sort) for piece in pieces if piece.end > piece.start]
-    edges += [(piece.end, -1, piece.sort) for piece in pieces if piece.end > piece.start]
+    edges = [(start, 1, sort) for start, end, sort in pieces if end > start]
+    edges += [(end, -1, sort) for start, end, sort in pieces if end > start]
     edges.sort()
     going_on = [0] * (CATALOG + 1)
     # One bit for each sort that holds; the lowest one is the strongest.

@@ -7,6 +7,7 @@ messages that each run sent last.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -117,12 +118,11 @@ def _groups(
         if run != reading.trace.run and agent is not None:
             title = _("%(turn)s of %(assistant)s") % {"turn": title, "assistant": agent.name}
         arrivals = _arrivals(own)
+        moved = _out_of_order(own, arrivals)
         yield LedgerGroupView(
             title=title,
             note=_group_note(own, arrivals),
-            lines=tuple(
-                _line(reading, s, place, arrivals, repeated) for place, s in enumerate(own)
-            ),
+            lines=tuple(_line(reading, s, arrivals, repeated, moved) for s in own),
         )
 
 
@@ -131,6 +131,19 @@ def _arrivals(calls: Sequence[SpanRecord]) -> dict[str, int]:
     came = [span for span in calls if text(span, "toolloop.outcome") and span.end_ns is not None]
     came.sort(key=lambda span: (span.end_ns, span.position))
     return {span.id: place for place, span in enumerate(came)}
+
+
+def _out_of_order(calls: Sequence[SpanRecord], arrivals: Mapping[str, int]) -> set[str]:
+    """The fewest calls without which all results came in the order of the calls; of two that
+    changed places the one that overtook."""
+    came = [span.id for span in calls if span.id in arrivals]
+    ends: list[int] = []
+    chains: list[tuple[str, ...]] = []
+    for call in reversed(came):
+        at = bisect_left(ends, -arrivals[call])
+        ends[at : at + 1] = [-arrivals[call]]
+        chains[at : at + 1] = [(*(chains[at - 1] if at else ()), call)]
+    return set(came) - set(chains[-1] if chains else ())
 
 
 def _group_note(calls: Sequence[SpanRecord], arrivals: Mapping[str, int]) -> str:
@@ -151,9 +164,9 @@ def _group_note(calls: Sequence[SpanRecord], arrivals: Mapping[str, int]) -> str
 def _line(
     reading: Reading,
     span: SpanRecord,
-    place: int,
     arrivals: Mapping[str, int],
     repeated: set[str],
+    moved: set[str],
 ) -> LedgerLineView:
     arrival = arrivals.get(span.id, -1)
     flags = []
@@ -161,7 +174,7 @@ def _line(
         flags.append("unanswered")
     if span.id in repeated:
         flags.append("duplicate")
-    if arrival not in (-1, place):
+    if span.id in moved:
         flags.append("out_of_order")
     is_cut = bool(span.attributes.get("toolloop.truncated"))
     return LedgerLineView(

@@ -63,7 +63,7 @@ def messages_view(reading: Reading, span: SpanRecord) -> MessagesView:
         options=option_facts(span),
         options_line=_options_line(previous, span),
         answer=_answer(reading, span, calls),
-        answer_facts=answer_facts(span),
+        answer_facts=answer_facts(reading, span),
         missing=ngettext(
             "%(n)d message is no longer stored.", "%(n)d messages are no longer stored.", missing
         ) % {"n": missing} if missing else "",

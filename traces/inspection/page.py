@@ -9,9 +9,10 @@ from collections.abc import Collection
 
 from django.utils.translation import gettext as _
 
+from traces.inspection.causes import hook_error, last_failure
 from traces.inspection.marks import kind_view, run_state
 from traces.inspection.rail import rail_spans, rail_view
-from traces.inspection.reading import Reading, is_waiting
+from traces.inspection.reading import Reading, integer, is_waiting
 from traces.inspection.totals import counts, totals_view
 from traces.inspection.tree import tree_view
 from traces.inspection.verdicts import run_end, run_verdict
@@ -69,8 +70,8 @@ def verdict_view(reading: Reading) -> VerdictView:
 
 
 def choose_span(reading: Reading, selected: str, turn: str) -> SpanRecord | None:
-    """The span asked for, else the turn asked for, else the one that tells most: the last failure
-    of a run that failed, the last answer of one that did not, or the run itself."""
+    """The span asked for, else the turn asked for, else the one that tells most: what explains the
+    verdict where something failed, the last answer where nothing did, or the run itself."""
     asked = reading.by_id.get(reading.aliases.get(selected, selected))
     if asked is not None:
         return asked
@@ -78,10 +79,36 @@ def choose_span(reading: Reading, selected: str, turn: str) -> SpanRecord | None
         is_own = span.run == reading.trace.run
         if turn and is_own and ("F" if span.kind == "fallback" else span.turn) == turn:
             return span
-    errors = reading.failed
-    if errors and reading.trace.status == "failed":
-        return errors[-1]
+    telling = None if reading.is_running else _telling_failure(reading)
+    if telling is not None:
+        return telling
     answers = [s for s in reading.spans if s.kind == "model" and s.status == "ok"]
     if answers and not reading.is_running:
         return answers[-1]
     return reading.root or next(iter(reading.spans), None)
+
+
+def _telling_failure(reading: Reading) -> SpanRecord | None:
+    """The request or hook that ended a run, else the first call that did not do its work."""
+    for run, agent in reading.agents.items():
+        end = run_end(reading, agent)
+        ended_by = None
+        if end.stop_reason in ("provider_error", "context"):
+            ended_by = last_failure(reading, run)
+        elif end.stop_reason == "hook_error":
+            ended_by = hook_error(reading, run)
+        elif end.status == "failed":
+            requests = [s for s in reading.spans if s.run == run and s.kind == "model"]
+            ended_by = requests[-1] if requests and requests[-1].status == "error" else None
+        if ended_by is not None:
+            return ended_by
+    if not reading.stops:
+        return None
+    calls = [span for span in reading.spans if span.kind == "tool_call"]
+    attempts: dict[tuple[str, str], int] = {}
+    for span in calls:
+        key = span.run, span.turn
+        attempts[key] = max(attempts.get(key, 0), integer(span, "toolloop.attempt"))
+    # A call that was asked for anew explains nothing: its successor counts.
+    last = (s for s in calls if integer(s, "toolloop.attempt") >= attempts[s.run, s.turn])
+    return next((span for span in last if span.id in reading.stops), None)

@@ -89,7 +89,8 @@ def _funnel(report: object, calls: Sequence[SpanRecord]) -> tuple[FunnelStepView
     left_out = [entry for entry in _entries(report, "left_out") if entry.get("tool")]
     unlisted = sum(entry.get("reason") in _BEFORE_THE_LIST for entry in left_out)
     names = {str(entry.get("name")) for entry in offered}
-    called = names & {text(span, "toolloop.call.name") for span in calls}
+    asked = {text(span, "toolloop.call.name") for span in calls}
+    called, refused = names & asked, asked - names
     discovered = len(offered) + len(left_out)
     steps = (
         ("discovered", discovered, _("discovered")),
@@ -98,6 +99,8 @@ def _funnel(report: object, calls: Sequence[SpanRecord]) -> tuple[FunnelStepView
         ("called", len(called), _("called")),
         ("hidden", len(left_out), _("hidden, see rule")),
     )
+    if refused:
+        steps = (*steps, ("refused", len(refused), _("asked for, refused")))
     return tuple(FunnelStepView(name=name, count=n, word=word) for name, n, word in steps)
 
 
@@ -164,7 +167,14 @@ def _tool(
 ) -> ToolPolicyView:
     name = str(entry.get("name") or "")
     own = [span for span in calls if text(span, "toolloop.call.name") == name]
-    called = ngettext("called %(n)d time", "called %(n)d times", len(own)) % {"n": len(own)}
+    is_refused = bool(own) and offered != "yes"
+    if is_refused:
+        words = ngettext(
+            "asked for %(n)d time, refused", "asked for %(n)d times, refused", len(own)
+        )
+    else:
+        words = ngettext("called %(n)d time", "called %(n)d times", len(own))
+    called = words % {"n": len(own)}
     return ToolPolicyView(
         tool=str(entry.get("tool") or ""),
         name=name,
@@ -172,6 +182,7 @@ def _tool(
         listed=listed_,
         offered=offered,
         called=len(own),
+        is_refused=is_refused,
         called_text=called if own else _("not called"),
         decision=decision,
         decision_text=str(_DECISIONS.get(decision, decision)),

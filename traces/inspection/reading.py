@@ -22,7 +22,8 @@ class Reading:
     """A trace and all that is looked up in it. Times are nanoseconds since 1970.
 
     ``spans`` are in the order of their positions, ``children`` those below a span id (``""`` for
-    the roots), ``failed`` the calls, requests and hooks that failed. ``aliases`` leads from a turn
+    the roots), ``failed`` the calls, requests and hooks that failed, ``stops`` the ids of all that
+    did not do their work. ``aliases`` leads from a turn
     ``F`` to the fallback that shows it, ``below`` from that fallback to the turn.
     """
 
@@ -39,6 +40,7 @@ class Reading:
     aliases: Mapping[str, str]
     below: Mapping[str, SpanRecord]
     failed: tuple[SpanRecord, ...]
+    stops: frozenset[str]
 
     @property
     def is_running(self) -> bool:
@@ -94,6 +96,7 @@ def read_trace(
     start = min(start, trace.start_ns)
     ends = [span.end_ns or span.start_ns for span in ordered]
     end = max([trace.end_ns or max(now_ns, start), *ends])
+    stops = [span for span in ordered if is_stop(span)]
     return Reading(
         trace=trace,
         spans=ordered,
@@ -107,7 +110,8 @@ def read_trace(
         agents={span.run: span for span in ordered if span.kind == "agent"},
         aliases=aliases,
         below={fallback: by_id[turn] for turn, fallback in aliases.items()},
-        failed=tuple(span for span in ordered if is_failed(span)),
+        failed=tuple(span for span in stops if is_failed(span)),
+        stops=frozenset(span.id for span in stops),
     )
 
 
@@ -227,6 +231,17 @@ def is_failed_call(span: SpanRecord) -> bool:
 def is_failed(span: SpanRecord) -> bool:
     """Whether something failed in a call, a request or a hook itself, not in what stands below."""
     return is_failed_call(span) or (span.status == "error" and span.kind in ("model", "hook"))
+
+
+def is_stop(span: SpanRecord) -> bool:
+    """Whether a span did not do its work: it failed, a person denied it, or it was skipped."""
+    outcome = span.attributes.get("toolloop.outcome")
+    return is_failed(span) or outcome in ("denied", "skipped")
+
+
+def is_counted(span: SpanRecord) -> bool:
+    """Whether the tokens of an answer are known: no request is read with less than one."""
+    return integer(span, "gen_ai.usage.input_tokens") > 0
 
 
 def tool_title(span: SpanRecord) -> str:

@@ -6,15 +6,15 @@ waited or left the provider alone, dashed is going on, a red cap failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from django.utils.translation import gettext as _
 
 from traces.inspection.axis import share
-from traces.inspection.formats import duration, place
+from traces.inspection.formats import NS_PER_MS, duration, place
 from traces.inspection.intervals import approval_wait, back_off_end
 from traces.inspection.marks import kind_view
-from traces.inspection.reading import Reading, is_failed_call, is_waiting, number
+from traces.inspection.reading import Reading, hashes_of, is_failed_call, is_waiting, number
 from traces.inspection.view_models import BarView
 from traces.records import SpanRecord
 
@@ -80,9 +80,27 @@ def first_token_ns(span: SpanRecord) -> int | None:
     return None if seconds is None else span.start_ns + round(number(seconds) * 1e9)
 
 
+def first_token_in(reading: Reading, span: SpanRecord) -> int | None:
+    """When the first chunk came, also of an answer that broke off; needs its exchange."""
+    known = first_token_ns(span)
+    exchange = reading.payload(span, "toolloop.exchange") if known is None else None
+    chunks = exchange.get("chunks") if isinstance(exchange, dict) else None
+    first = chunks[0] if isinstance(chunks, list) and chunks else None
+    if not isinstance(first, list) or not first or not isinstance(first[0], int | float):
+        return known
+    return span.start_ns + round(first[0] * NS_PER_MS)
+
+
+def broken_answer_hashes(spans: Iterable[SpanRecord]) -> Iterator[str]:
+    """The exchanges of answers that broke off after some text."""
+    for span in spans:
+        if first_token_ns(span) is None and "toolloop.error.partial" in span.attributes:
+            yield from hashes_of(span, "toolloop.exchange")
+
+
 def _model_bars(reading: Reading, span: SpanRecord, css: str) -> Iterator[BarView]:
     start, end = span.start_ns, reading.end_of(span)
-    first = first_token_ns(span)
+    first = first_token_in(reading, span)
     if span.end_ns is None:
         yield bar(reading, start, end, look="run", css=f"b-run {css}", y="8", height="12")
         return

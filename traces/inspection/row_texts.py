@@ -10,6 +10,7 @@ from traces.inspection.marks import NOT_SENT, call_state, run_state, span_state
 from traces.inspection.reading import (
     Reading,
     integer,
+    is_counted,
     limits_of,
     listed,
     number,
@@ -150,9 +151,9 @@ def row_tokens(span: SpanRecord, below: int) -> tuple[int | None, bool]:
     adds to the next one. ``below`` is the sum of the requests below."""
     match span.kind:
         case "model":
-            tokens = span.attributes.get("gen_ai.usage.input_tokens")
+            tokens = integer(span, "gen_ai.usage.input_tokens")
             is_estimated = bool(span.attributes.get("toolloop.usage.is_estimated"))
-            return (int(number(tokens)), is_estimated) if tokens is not None else (None, False)
+            return (tokens, is_estimated) if is_counted(span) else (None, False)
         case "tool_call":
             chars = integer(span, "toolloop.seen_chars") or integer(span, "toolloop.chars")
             return (-(-chars // 4), True) if chars else (None, False)

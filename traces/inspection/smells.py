@@ -14,8 +14,16 @@ from django.utils.translation import ngettext
 from traces.inspection.causes import call_error
 from traces.inspection.formats import characters, clauses, telling_argument
 from traces.inspection.links import span_href
+from traces.inspection.marks import call_state
 from traces.inspection.panel_models import SmellView
-from traces.inspection.reading import Reading, integer, is_failed_call, text, tool_title
+from traces.inspection.reading import (
+    Reading,
+    integer,
+    is_failed_call,
+    listed,
+    text,
+    tool_title,
+)
 from traces.inspection.repeats import calls_of, main_run, same_calls
 from traces.records import SpanRecord
 
@@ -34,8 +42,10 @@ def smell_views(reading: Reading) -> tuple[SmellView, ...]:
         *_limited(_same_call(reading, run)),
         *_limited(_a_b_a(calls)),
         *_limited(_errors_in_a_row(calls)),
+        *_limited(_failed_alone(calls)),
         *_limited(_unread(reading, run, calls)),
         *_limited(_cut(calls)),
+        *_limited(_cut_answers(reading, run)),
     )
     return tuple(found)
 
@@ -81,6 +91,25 @@ def _errors_in_a_row(calls: Sequence[SpanRecord]) -> Iterator[SmellView]:
             text_ = clauses([words, turns_text(row), last])
             yield _smell("errors_in_a_row", _("errors in a row"), text_, row)
         row = []
+
+
+def _failed_alone(calls: Sequence[SpanRecord]) -> Iterator[SmellView]:
+    """Failed calls with none beside them that failed too: what happened, and the error."""
+    for before, span, after in zip((None, *calls), calls, (*calls[1:], None), strict=False):
+        if not is_failed_call(span) or any(s and is_failed_call(s) for s in (before, after)):
+            continue
+        state = call_state(text(span, "toolloop.outcome")).word
+        parts = [tool_title(span), state, turns_text([span]), call_error(span)]
+        yield _smell("failed_call", _("failed call"), clauses(parts), [span])
+
+
+def _cut_answers(reading: Reading, run: str) -> Iterator[SmellView]:
+    for span in reading.spans:
+        is_own = span.kind == "model" and span.run == run
+        if is_own and "length" in listed(span, "gen_ai.response.finish_reasons"):
+            words = _("the answer was cut off at the length limit")
+            where = _("the fallback") if span.turn == "F" else turns_text([span])
+            yield _smell("cut_answer", _("cut by length"), clauses([where, words]), [span])
 
 
 def _unread(reading: Reading, run: str, calls: Sequence[SpanRecord]) -> Iterator[SmellView]:

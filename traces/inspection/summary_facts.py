@@ -85,7 +85,7 @@ def facts_of(reading: Reading, span: SpanRecord) -> tuple[FactView, ...]:
         case "agent":
             facts += _agent_facts(reading, span)
         case "model":
-            facts += answer_facts(span)
+            facts += answer_facts(reading, span)
         case "tool_call":
             facts += _call_facts(reading, span)
         case "hook":

@@ -23,15 +23,21 @@ from traces.inspection.intervals import (
     time_by_sort,
 )
 from traces.inspection.links import span_href
-from traces.inspection.marks import kind_view
+from traces.inspection.marks import call_state, kind_view
 from traces.inspection.reading import (
     Reading,
     integer,
+    is_counted,
     limits_of,
     number,
+    text,
 )
+from traces.inspection.row_bars import first_token_in
 from traces.inspection.view_models import CountView, PartView, TokensView, TotalsView
 from traces.records import SpanRecord
+
+_NOT_RUN = ("denied", "skipped", "not_allowed")
+"""Outcomes of calls that were not to run, each with a count of its own."""
 
 
 def totals_view(reading: Reading) -> TotalsView:
@@ -54,14 +60,21 @@ def totals_view(reading: Reading) -> TotalsView:
 
 
 def counts(reading: Reading) -> tuple[CountView, ...]:
-    """Errors, parameter retries, provider retries and fallbacks, with the spans to jump to."""
+    """Errors, calls that were not to run (among the errors those that were not allowed), parameter
+    retries, provider retries and fallbacks, with the spans to jump to."""
     errors = reading.failed
     retries = [span for span in reading.spans if span.kind == "retry"]
     again = [span for span in reading.spans if "toolloop.retry.error" in span.attributes]
     fallbacks = [span for span in reading.spans if span.kind == "fallback"]
+    # What stopped is little beside all calls.
+    calls = [span for span in reading.spans if span.id in reading.stops]
+    denied, skipped, refused = (_ended_as(calls, outcome) for outcome in _NOT_RUN)
     n = len(errors), len(retries), len(again), len(fallbacks)
     return (
         _count("errors", errors, ngettext("%(n)d error", "%(n)d errors", n[0])),
+        _count("denied", denied, _("%(n)d denied")),
+        _count("skipped", skipped, _("%(n)d skipped")),
+        _count("not_allowed", refused, _("%(n)d not allowed")),
         _count("parameter_retries", retries, ngettext("%(n)d retry", "%(n)d retries", n[1])),
         _count(
             "provider_retries",
@@ -72,6 +85,10 @@ def counts(reading: Reading) -> tuple[CountView, ...]:
     )
 
 
+def _ended_as(calls: Sequence[SpanRecord], outcome: str) -> list[SpanRecord]:
+    return [span for span in calls if text(span, "toolloop.outcome") == outcome]
+
+
 def _count(name: str, spans: Sequence[SpanRecord], words: str) -> CountView:
     marks = {"parameter_retries": "retry", "provider_retries": "retry", "fallbacks": "fallback"}
     kind = marks.get(name)
@@ -79,8 +96,8 @@ def _count(name: str, spans: Sequence[SpanRecord], words: str) -> CountView:
         name=name,
         count=len(spans),
         text=words % {"n": len(spans)},
-        family="s-bad" if name == "errors" and spans else "",
-        icon="error" if name == "errors" else "",
+        family="s-bad" if name == "errors" and spans else "s-wait" if name in _NOT_RUN else "",
+        icon="error" if name == "errors" else call_state(name).icon if name in _NOT_RUN else "",
         kind=kind_view(kind) if kind else None,
         spans=tuple(span.id for span in spans),
         href=span_href(spans[0]) if spans else "",
@@ -136,18 +153,18 @@ def _detail(parts: Sequence[tuple[str, int]]) -> str:
 def tokens_view(reading: Reading) -> TokensView:
     """The tokens of all requests."""
     answered = [s for s in reading.spans if s.kind == "model" and s.status == "ok"]
-    uncounted = sum("gen_ai.usage.input_tokens" not in span.attributes for span in answered)
+    uncounted = sum(not is_counted(span) for span in answered)
     estimated = sum(bool(span.attributes.get("toolloop.usage.is_estimated")) for span in answered)
     given, made = token_sum(answered, "input_tokens"), token_sum(answered, "output_tokens")
-    cached = token_sum(answered, "cache_read.input_tokens")
-    reasoning = token_sum(answered, "reasoning.output_tokens")
+    cached = _part(answered, "cache_read.input_tokens", "input_tokens", _("%(n)s cached"))
+    reasoning = _part(answered, "reasoning.output_tokens", "output_tokens", _("%(n)s reasoning"))
     return TokensView(
         input_count=given,
         output_count=made,
         input=count(given),
         output=count(made),
-        cached=_("%(n)s cached") % {"n": count(cached)} if cached else "",
-        reasoning=_("%(n)s reasoning") % {"n": count(reasoning)} if reasoning else "",
+        cached=cached,
+        reasoning=reasoning,
         is_estimated=bool(uncounted or estimated),
         estimated=_estimated(uncounted, estimated),
         children=_children(reading, answered),
@@ -156,7 +173,21 @@ def tokens_view(reading: Reading) -> TokensView:
 
 def token_sum(spans: Sequence[SpanRecord], name: str) -> int:
     """The sum of one kind of tokens over requests."""
-    return sum(integer(span, f"gen_ai.usage.{name}") for span in spans)
+    attribute = f"gen_ai.usage.{name}"
+    return sum(integer(span, attribute) for span in spans)
+
+
+def _part(spans: Sequence[SpanRecord], name: str, whole: str, words: str) -> str:
+    """Tokens that are a part of others; more than the whole is cut to it and told."""
+    told = token_sum(spans, name)
+    if not told:
+        return ""
+    part, all_of_it = f"gen_ai.usage.{name}", f"gen_ai.usage.{whole}"
+    fitting = sum(min(integer(span, part), integer(span, all_of_it)) for span in spans)
+    said = words % {"n": count(fitting)}
+    if told == fitting:
+        return said
+    return _("%(part)s at most: the provider's counts contradict each other") % {"part": said}
 
 
 def _estimated(uncounted: int, estimated: int) -> str:
@@ -184,10 +215,9 @@ def _first_token(reading: Reading) -> str:
     """From the first request to the first chunk of the first answer."""
     requests = [span for span in reading.spans if span.kind == "model"]
     for span in requests:
-        seconds = span.attributes.get("gen_ai.response.time_to_first_chunk")
-        if seconds is not None:
-            since = span.start_ns - requests[0].start_ns
-            return duration(since + number(seconds) * 1e9)
+        first = first_token_in(reading, span)
+        if first is not None:
+            return duration(first - requests[0].start_ns)
     return ""
 
 

@@ -127,6 +127,7 @@ def _stacked(
             Place(
                 item=item, parent=parent, level=level, position=position, size=len(items),
                 is_folded=rows > 0 and folds(item), rows=rows, errors=errors, tokens=tokens,
+                has_stop=sums.has_stop(item),
             )
         )  # fmt: skip
     places.reverse()

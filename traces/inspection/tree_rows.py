@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from traces.inspection.formats import clauses, count, duration, short_count
 from traces.inspection.links import span_href
 from traces.inspection.marks import kind_view
-from traces.inspection.reading import Reading, is_failed, text
+from traces.inspection.reading import Reading, is_failed, is_stop, text
 from traces.inspection.row_bars import row_bars, stretch_bars
 from traces.inspection.row_texts import (
     row_argument,
@@ -41,6 +41,7 @@ class Place:
     rows: int
     errors: int
     tokens: int
+    has_stop: bool
 
 
 def row_view(reading: Reading, place: Place, *, sentence: str = "") -> RowView:
@@ -70,6 +71,7 @@ def _span_row(reading: Reading, span: SpanRecord, place: Place, sentence: str) -
         note=clauses([note, _("its parent is missing")]) if is_orphan else note,
         state=state,
         is_bad=is_failed(span),
+        is_stop=is_stop(span),
         is_running=span.end_ns is None,
         is_orphan=is_orphan,
         time=time,
@@ -89,6 +91,7 @@ def _span_row(reading: Reading, span: SpanRecord, place: Place, sentence: str) -
         hidden=place.rows if place.is_folded else 0,
         hidden_text=_hidden_text(place) if place.is_folded else "",
         hidden_errors=place.errors if place.is_folded else 0,
+        hides_stop=place.is_folded and place.has_stop,
         order=span.position,
     )
 
@@ -113,6 +116,7 @@ def _window_row(reading: Reading, window: Window, place: Place) -> RowView:
         note=clauses([spans, _errors_text(place.errors)]),
         state=None,
         is_bad=False,
+        is_stop=False,
         is_running=False,
         is_orphan=False,
         time=time,
@@ -128,6 +132,7 @@ def _window_row(reading: Reading, window: Window, place: Place) -> RowView:
         label=clauses([title, spans, _errors_text(place.errors), time]),
         hidden=place.rows if place.is_folded else 0,
         hidden_errors=place.errors if place.is_folded else 0,
+        hides_stop=place.is_folded and place.has_stop,
         is_window=True,
         order=first.position,
     )

@@ -23,6 +23,7 @@ from traces.inspection.causes import (
     turns_used_clause,
     with_doing,
 )
+from traces.inspection.ended_calls import after_calls
 from traces.inspection.formats import clauses, count, one_line, sentences
 from traces.inspection.reading import (
     Reading,
@@ -93,16 +94,22 @@ def run_verdict(reading: Reading, agent: SpanRecord | None) -> RunVerdict:
         headline=headline or _("Ended as %(status)s: %(reason)s.") % {
             "status": end.status, "reason": end.stop_reason,
         },
-        why=_why(agent, end, headline),
+        why=_why(reading, agent, headline),
         advice=_advice(reading, agent, end),
     )  # fmt: skip
 
 
-def _why(agent: SpanRecord | None, end: RunEnd, headline: str) -> str:
-    """The recorded error, unless the headline has it."""
-    error = one_line(text(agent, "toolloop.error"), 300) if agent else ""
-    line = error.rstrip(".")
-    return "" if not line or line[1:] in headline else error
+def _why(reading: Reading, agent: SpanRecord | None, headline: str) -> str:
+    """The recorded error without its hint, unless the headline has it."""
+    if agent is None:
+        return ""
+    error, failed = text(agent, "toolloop.error"), last_failure(reading, agent.run)
+    if failed is not None:
+        error = error.removesuffix(text(failed, "toolloop.error.hint")).rstrip()
+    line = one_line(error, 300).rstrip(".")
+    # The headline may hold it shorter.
+    is_told = not line or one_line(error).rstrip(".")[1:] in headline
+    return "" if is_told else sentences([line])
 
 
 def _advice(reading: Reading, agent: SpanRecord | None, end: RunEnd) -> str:
@@ -114,10 +121,7 @@ def _advice(reading: Reading, agent: SpanRecord | None, end: RunEnd) -> str:
         last_failure(reading, run) if end.stop_reason in ("provider_error", "context") else None
     )
     hint = text(failed, "toolloop.error.hint") if failed else ""
-    why = text(agent, "toolloop.error") if agent else ""
-    if hint:
-        return "" if hint in why else hint
-    return str(_ADVICE.get(end.stop_reason, ""))
+    return sentences([hint]) if hint else str(_ADVICE.get(end.stop_reason, ""))
 
 
 def _completed(reading: Reading, agent: SpanRecord | None, end: RunEnd) -> str:
@@ -168,11 +172,11 @@ def _by_model(below: list[SpanRecord], answers: list[SpanRecord], calls: int) ->
             "Answered with the text beside %(n)d tool calls: the tool loop is off",
             calls,
         ) % {"n": calls}
-    return ngettext(
-        "Answered by the model in turn %(turn)s, after %(n)d tool call",
-        "Answered by the model in turn %(turn)s, after %(n)d tool calls",
-        calls,
-    ) % {"turn": last, "n": calls}
+    own_calls = [span for span in below if span.kind == "tool_call"]
+    return _("Answered by the model in turn %(turn)s, %(calls)s") % {
+        "turn": last,
+        "calls": after_calls(own_calls),
+    }
 
 
 def _half(answers: list[SpanRecord]) -> str:

@@ -219,6 +219,7 @@ class RowView:
     note: str
     state: StateView | None
     is_bad: bool
+    is_stop: bool
     is_running: bool
     is_orphan: bool
     time: str
@@ -236,6 +237,7 @@ class RowView:
     hidden: int = 0
     hidden_text: str = ""
     hidden_errors: int = 0
+    hides_stop: bool = False
     is_window: bool = False
     order: int = 0
 

@@ -1,6 +1,6 @@
 """Long rows of turns in windows, and which parts of a large tree are folded.
 
-Place in the house: ``traces.inspection``, pure. A window holds a hundred turns with what stands
+Place in the house: ``traces.inspection``, pure. A window holds fifty turns with what stands
 between them; it is a row of the tree of its own, though no span.
 """
 
@@ -18,7 +18,7 @@ FOLD_OVER = 300
 WINDOW_OVER = 200
 """Turns below one span above which they stand in windows."""
 
-WINDOW = 100
+WINDOW = 50
 """The turns of a window."""
 
 
@@ -49,11 +49,20 @@ Folds = Callable[[Item], bool]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
     """What stands below each span id, child runs included: rows, failures among them, and the
-    input tokens of all requests. Ids without any are missing."""
+    input tokens of all requests. Ids without any are missing. ``with_stops`` are those below which
+    something failed, was denied or skipped, ``stops`` those spans themselves."""
 
     rows: dict[str, int]
     errors: dict[str, int]
     tokens: dict[str, int]
+    with_stops: set[str]
+    stops: frozenset[str]
+
+    def has_stop(self, item: Item) -> bool:
+        """Whether something below an item did not do its work."""
+        if isinstance(item, SpanRecord):
+            return item.id in self.with_stops
+        return any(span.id in self.stops or span.id in self.with_stops for span in item.spans)
 
     def of(self, item: Item) -> tuple[int, int, int]:
         """Rows, failures and tokens below an item."""
@@ -150,12 +159,14 @@ def folds_for(reading: Reading, selected: str, opened: Collection[str]) -> Folds
 
 def sums_below(reading: Reading) -> Sums:
     """The sums of the whole trace, in one pass."""
-    sums = Sums(rows={}, errors={}, tokens={})
+    sums = Sums(rows={}, errors={}, tokens={}, with_stops=set(), stops=reading.stops)
     failed = {span.id for span in reading.failed}
     for span, parent in reversed(list(_from_the_top(reading))):
         rows, errors, tokens = sums.of(span)
         sums.rows[parent] = sums.rows.get(parent, 0) + rows + 1
         errors += span.id in failed
+        if span.id in sums.stops or span.id in sums.with_stops:
+            sums.with_stops.add(parent)
         if errors:
             sums.errors[parent] = sums.errors.get(parent, 0) + errors
         if span.kind == "model":

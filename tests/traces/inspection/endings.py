@@ -330,7 +330,7 @@ ENDINGS = (
     Ending(
         name="text for a retry", tell=_text_for_a_retry, status="completed", reason="answered",
         level=1,
-        headline="Answered by the model in turn 0, after 1 tool call.",
+        headline="Answered by the model in turn 0, after 1 tool call, which failed.",
         sentence="stopped: text in place of a corrected call in attempt 2",
     ),
     Ending(

@@ -265,6 +265,8 @@ def test_refused_calls_stand_below_the_policy_with_their_names() -> None:
     policy = recorded.details("turn 0").policy
     assert policy is not None
     assert policy.refused_line == "2 calls were refused in this run."
+    steps = {step.name: step.count for step in policy.funnel}
+    assert (steps["called"], steps["refused"]) == (0, 2)
     assert [(view.name, view.state.name) for view in policy.refused] == [
         ("weather__admin", "not_allowed"), ("weather__fly", "unknown_tool"),
     ]  # fmt: skip

@@ -61,8 +61,23 @@ def test_results_that_arrive_in_another_order_are_flagged() -> None:
     panels = recorded.panels()
     [group] = panels.ledger.groups
     assert [line.arrival for line in group.lines] == [1, 0]
-    assert flags(panels) == {"out_of_order": 2}
+    assert flags(panels) == {"out_of_order": 1}
     assert group.note == "sent back in the order of the calls"
+
+
+def test_one_early_result_is_the_only_one_out_of_order() -> None:
+    recorded, run = begun()
+    keys = "abcdef"
+    run.turn(0)
+    run.say("", *(weather_call(key) for key in keys))
+    for key in keys:
+        run.start_call(weather_call(key), server="weather", tool="get")
+    for key in "eabcdf":
+        run.finish_call(weather_call(key))
+    panels = recorded.panels()
+    assert flags(panels) == {"out_of_order": 1}
+    [group] = panels.ledger.groups
+    assert [line.call_id for line in group.lines if line.flags] == ["call_e"]
 
 
 def test_an_id_that_a_provider_used_twice_is_flagged() -> None:
@@ -216,6 +231,17 @@ def test_errors_in_a_row_and_cut_results_are_smells() -> None:
             "No answer within 30 seconds",
         ),
         ("cut", "weather / get, 10,204 characters left out"),
+    ]
+
+
+def test_a_single_failed_call_and_half_an_answer_are_smells() -> None:
+    recorded, run = begun()
+    run.loop_turn(0, Outcome.SERVER_UNAVAILABLE, error="The server ended.")
+    run.loop_turn(1)
+    run.answer_in(2, finish="length")
+    assert smells(recorded.panels()) == [
+        ("failed_call", "weather / get, server unavailable, turn 0, The server ended"),
+        ("cut_answer", "turn 2, the answer was cut off at the length limit"),
     ]
 
 

@@ -58,7 +58,9 @@ def test_a_run_that_corrects_its_arguments(runner: Runner) -> None:
         runner.configure(provider, servers=[stdio_entry("echo")])
         runner.run("Say hi.")
     stored = Stored()
-    assert stored.page().verdict.headline == "Answered by the model in turn 1, after 2 tool calls."
+    assert stored.page().verdict.headline == (
+        "Answered by the model in turn 1, after 2 tool calls, of which 1 failed."
+    )
     assert stored.sentences() == [
         "retried: `message` is required, attempt 2 of 3",
         "continued: 2 tool calls answered, arguments mended in attempt 2",

@@ -11,8 +11,10 @@ from agents.loop.interfaces import Usage
 from agents.loop.results import Outcome
 from tests.traces.events import MS
 from tests.traces.inspection.endings import ENDINGS, Ending
-from tests.traces.inspection.recorded import Recorded, RunTeller, weather_call
+from tests.traces.inspection.recorded import PROMPT, QUESTION, Recorded, RunTeller, weather_call
 from traces.inspection.view_models import PartView
+
+NOT_RUN = (Outcome.DENIED, Outcome.SKIPPED, Outcome.NOT_ALLOWED)
 
 
 def begun(**limits: Any) -> tuple[Recorded, RunTeller]:
@@ -103,6 +105,59 @@ def test_a_request_that_was_not_counted_is_told() -> None:
     assert tokens.estimated == "1 request without a count from the provider"
 
 
+def test_more_cached_tokens_than_were_read_are_cut_and_told() -> None:
+    recorded, run = begun()
+    run.answer_in(0, usage=Usage(input_tokens=100, output_tokens=10, cached_tokens=250))
+    assert recorded.page().totals.tokens.cached == (
+        "100 cached at most: the provider's counts contradict each other"
+    )
+    facts = {fact.name: fact.text for fact in recorded.details("chat m1").summary.facts}
+    assert facts["tokens in"] == "100, 250 of them cached, as the provider says, which cannot be"
+
+
+def test_a_count_of_nothing_is_no_count() -> None:
+    recorded, run = begun()
+    run.answer_in(0, usage=Usage(input_tokens=0, output_tokens=0))
+    estimated = recorded.page().totals.tokens.estimated
+    assert estimated == "1 request without a count from the provider"
+    facts = {fact.name: fact.text for fact in recorded.details("chat m1").summary.facts}
+    assert facts["tokens in"] == facts["tokens out"] == "without a count from the provider"
+
+
+def test_an_answer_that_broke_off_tells_when_its_first_token_came() -> None:
+    recorded, run = begun()
+    run.turn(0)
+    run.ask(PROMPT, QUESTION)
+    run.wait(500)
+    run.tell(
+        events.ModelFailed, turn=0, attempt=1, provider="main", model="m1", error="Broke off.",
+        kind="ModelUnreachable", partial="Sun", exchange={"chunks": [[120.0, "Sun"]]},
+    )  # fmt: skip
+    run.close(0, "failed", "provider_error")
+    run.end_fixed("provider_error", "Broke off.")
+    assert recorded.page().totals.first_token == "0.12 s"
+    facts = {fact.name: fact.text for fact in recorded.details("chat m1").summary.facts}
+    assert facts["first token"] == "0.12 s"
+
+
+def test_calls_that_were_not_to_run_are_counted_and_lead_to_their_spans() -> None:
+    recorded, run = begun()
+    run.turn(0)
+    run.say("", weather_call("a"), weather_call("b"), weather_call("c"))
+    for key, outcome in zip("abc", NOT_RUN, strict=True):
+        run.run_call(key, outcome, error="no", tool=key)
+    run.close(0, "continued", calls=3)
+    run.answer_in(1)
+    page = recorded.page()
+    counts = {count.name: (count.text, count.spans) for count in page.verdict.counts}
+    for name, key in (("denied", "a"), ("skipped", "b"), ("not_allowed", "c")):
+        words = name.replace("_", " ")
+        assert counts[name] == (f"1 {words}", (recorded.span(f"weather.{key}").id,))
+    assert [row.title for row in recorded.row_views() if row.is_stop] == [
+        "weather / a", "weather / b", "weather / c",
+    ]  # fmt: skip
+
+
 def test_retries_of_arguments_and_of_the_provider_are_counted_apart_and_lead_to_their_spans() -> (
     None
 ):
@@ -121,11 +176,10 @@ def test_retries_of_arguments_and_of_the_provider_are_counted_apart_and_lead_to_
     run.close(0, "continued", calls=2, failed=1)
     run.answer_in(1)
     counts = {count.name: count for count in recorded.page().verdict.counts}
-    assert {name: count.text for name, count in counts.items()} == {
+    assert {name: count.text for name, count in counts.items() if count.count} == {
         "errors": "2 errors",
         "parameter_retries": "1 retry",
         "provider_retries": "1 provider retry",
-        "fallbacks": "0 fallbacks",
     }
     failed = recorded.span("chat m1", status="error")
     retry = recorded.span("parameter retry, attempt 2")

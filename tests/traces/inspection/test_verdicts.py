@@ -15,6 +15,7 @@ from agents.loop.limits import LIMIT_OF_REASON
 from agents.loop.results import NOT_FAILURES, Outcome
 from agents.models import RunStatus
 from tests.traces.inspection.endings import ENDINGS, Ending
+from tests.traces.inspection.recorded import Recorded, weather_call
 from traces.inspection import marks
 from traces.inspection.policy_tab import RULES
 from traces.inspection.summary_facts import CALL_SENTENCES
@@ -121,3 +122,59 @@ def test_the_verdict_is_there_in_chinese(ending: Ending) -> None:
     assert any("\u4e00" <= char <= "\u9fff" for char in headline)
     for sentence in sentences:
         assert any("\u4e00" <= char <= "\u9fff" for char in sentence), sentence
+
+
+def after(*outcomes: Outcome) -> str:
+    """The verdict of a run that answered after calls with these outcomes."""
+    recorded = Recorded()
+    run = recorded.teller()
+    run.begin()
+    run.turn(0)
+    run.say("", *(weather_call(str(place)) for place, _ in enumerate(outcomes)))
+    for place, outcome in enumerate(outcomes):
+        run.run_call(str(place), outcome, error="no")
+    run.close(0, "continued", calls=len(outcomes))
+    run.answer_in(1)
+    return recorded.headline().removeprefix("Answered by the model in turn 1, ")
+
+
+def test_calls_that_did_no_work_are_told_in_the_verdict() -> None:
+    assert after(Outcome.OK) == "after 1 tool call."
+    assert after(Outcome.TIMEOUT) == "after 1 tool call, which failed."
+    assert after(Outcome.DENIED) == "after 1 tool call, which was denied."
+    assert after(Outcome.NOT_ALLOWED) == "after asking for 1 tool that was not allowed."
+    assert after(Outcome.UNKNOWN_TOOL) == "after asking for 1 tool that does not exist."
+    assert after(Outcome.OK, Outcome.TOOL_ERROR, Outcome.DENIED) == (
+        "after 3 tool calls, of which 1 failed, 1 denied."
+    )
+
+
+def test_an_error_and_its_hint_are_each_said_once() -> None:
+    recorded = Recorded()
+    run = recorded.teller()
+    run.begin()
+    run.turn(0)
+    run.fail_request("fake error 429", hint="Wait and try again")
+    run.close(0, "failed", "provider_error")
+    run.end_fixed("provider_error", "fake error 429", "Wait and try again")
+    verdict = recorded.page().verdict
+    said = (verdict.headline, verdict.why, verdict.advice)
+    assert said == ("No answer: fake error 429.", "", "Wait and try again.")
+
+
+def test_a_trace_opens_on_what_explains_its_verdict() -> None:
+    recorded = ending("key refused").recorded()
+    assert recorded.page().selected == recorded.span("chat m1").id
+    assert recorded.details("chat m1").tab == "summary"
+    recorded = Recorded()
+    run = recorded.teller()
+    run.begin()
+    run.loop_turn(0, tool="fine")
+    run.loop_turn(1, Outcome.DENIED, tool="refused", error="no")
+    run.loop_turn(2, Outcome.TIMEOUT, tool="late", error="no")
+    run.answer_in(3)
+    assert recorded.page().selected == recorded.span("weather.refused").id
+
+
+def ending(name: str) -> Ending:
+    return next(found for found in ENDINGS if found.name == name)

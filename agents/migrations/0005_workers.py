@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("agents", "0003_trace_days"),
+        ("agents", "0004_trace_days"),
     ]
 
     operations = [

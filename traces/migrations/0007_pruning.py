@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("traces", "0004_saved_views"),
+        ("traces", "0006_short_words"),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("agents", "0002_durable_runs"),
+        ("agents", "0003_durable_runs"),
     ]
 
     operations = [

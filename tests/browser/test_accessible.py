@@ -1,0 +1,140 @@
+"""What axe-core finds on the pages: nothing serious, in both colour schemes, wide and narrow.
+
+Needs the file ``axe.min.js`` of the npm package axe-core; ``TOOLLOOP_TEST_AXE`` says where it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, StorageState, ViewportSize, expect
+
+from tests.browser.chatting import say, start, wait_for_end
+from tests.browser.conftest import USUAL, Site
+
+SERIOUS = ("serious", "critical")
+SIZES = {
+    "wide": ViewportSize(width=1440, height=900),
+    "narrow": ViewportSize(width=390, height=844),
+}
+LOOKS = [(scheme, size) for scheme in ("light", "dark") for size in SIZES]
+PARTS = "#detail [role=tab]"
+SIDEWAYS = "document.scrollingElement.scrollWidth - innerWidth"
+LONG_NAME = "notes__" + "a_very_long_name_" * 4
+
+DAYS = "How many days are there from 3 March to 24 December 2026?"
+
+
+@pytest.fixture(params=LOOKS, ids=["-".join(look) for look in LOOKS])
+def look(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """A colour scheme and a size."""
+    return request.param  # type: ignore[no-any-return]  # pytest types parameters as Any
+
+
+@pytest.fixture
+def tab(browser: Browser, operator: StorageState, look: tuple[str, str]) -> Iterator[Page]:
+    """A tab of the operator in that look."""
+    scheme, size = look
+    context = browser.new_context(
+        **{**USUAL, "viewport": SIZES[size], "color_scheme": scheme, "storage_state": operator}
+    )
+    context.set_default_timeout(15_000)
+    yield context.new_page()
+    context.close()
+
+
+def faults(page: Page) -> list[str]:
+    """What axe-core finds, the serious ones: rule, how bad, where, why."""
+    page.evaluate(Path(os.environ["TOOLLOOP_TEST_AXE"]).read_text())
+    found: list[dict[str, Any]] = page.evaluate("async () => (await axe.run()).violations")
+    return [
+        f"{page.url}: {rule['id']}: {rule['help']}: {node['html'][:200]}: {node['failureSummary']}"
+        for rule in found
+        if rule["impact"] in SERIOUS
+        for node in rule["nodes"][:3]
+    ]
+
+
+def check(page: Page) -> None:
+    """No serious fault, and the page does not scroll sideways."""
+    assert not (found := faults(page)), "\n".join(found)
+    assert page.evaluate(SIDEWAYS) <= 0, page.url
+
+
+def test_the_chat_with_cards_and_a_question(site: Site, tab: Page) -> None:
+    tab.goto(f"{site.url}c/new/")
+    check(tab)
+    start(tab, DAYS)
+    wait_for_end(tab)
+    say(tab, f'call {LONG_NAME} with {{"{"k" * 70}": "{"v" * 200}"}}')
+    wait_for_end(tab, runs=2)
+    for line in tab.locator("#log .call-line").all():
+        line.click()
+    check(tab)
+    say(tab, "Delete all my notes.")
+    tab.locator("[data-ask]").wait_for()
+    check(tab)
+    tab.get_by_role("button", name="Deny").click()
+    wait_for_end(tab, runs=3)
+
+
+def test_a_trace_with_each_of_its_tabs_and_views(site: Site, tab: Page) -> None:
+    tab.goto(f"{site.url}c/new/")
+    say(tab, f'call {LONG_NAME} with {{"{"k" * 70}": "{"v" * 200}"}}')
+    wait_for_end(tab)
+    tab.locator(".run-acts a").last.click()
+    tab.wait_for_selector("#tree .tr")
+    address = tab.url.partition("?")[0]
+    seen: set[str] = set()
+    for kind in ("model", "tool_call", "policy", "turn"):
+        row = tab.locator(f'#tree .tr[data-kind="{kind}"]').first
+        row.click()
+        expect(tab.locator("#detail")).to_have_attribute(
+            "data-span", str(row.get_attribute("data-span"))
+        )
+        parts = [str(part.get_attribute("data-part")) for part in tab.locator(PARTS).all()]
+        for part in [part for part in parts if part not in seen]:
+            tab.locator(f'{PARTS}[data-part="{part}"]').click()
+            expect(tab.locator(f'{PARTS}[data-part="{part}"]')).to_have_attribute(
+                "aria-selected", "true"
+            )
+            check(tab)
+        seen.update(parts)
+    assert {"summary", "messages", "raw", "policy", "schema"} <= seen
+    for view in ("ledger", "timeline", "flame"):
+        tab.goto(f"{address}?view={view}")
+        check(tab)
+
+
+@pytest.mark.parametrize("path", ["traces/", "traces/?view=errors", "traces/?q=nothing+at+all"])
+def test_the_list_of_traces(site: Site, tab: Page, path: str) -> None:
+    tab.goto(f"{site.url}{path}")
+    check(tab)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "admin/",
+        "admin/agents/assistant/",
+        "admin/agents/assistant/add/",
+        "admin/agents/server/",
+        "admin/agents/server/add/",
+        "admin/agents/provider/add/",
+    ],
+)
+def test_the_admin(site: Site, tab: Page, path: str) -> None:
+    tab.goto(f"{site.url}{path}")
+    check(tab)
+
+
+def test_the_form_of_an_assistant_and_of_a_server(site: Site, tab: Page) -> None:
+    for model in ("assistant", "server", "provider"):
+        tab.goto(f"{site.url}admin/agents/{model}/")
+        tab.locator("#result_list tbody a").first.click()
+        tab.wait_for_load_state()
+        check(tab)
