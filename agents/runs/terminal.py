@@ -30,7 +30,7 @@ from agents.runs.approvers import terminal_approver
 from agents.runs.event_lines import event_line
 from agents.runs.resources import RunResources, release_dead_owners
 from agents.runs.sinks import RunEvents
-from agents.runs.worker import execute_run, finish_first
+from agents.runs.worker import execute_run, finish_first, tell_ends
 
 CLAIM_PAUSE_SECONDS = 0.2
 """How often a run that waits for another one of its conversation tries to start."""
