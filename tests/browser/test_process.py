@@ -19,7 +19,7 @@ from tests.browser.chatting import (
     wait_for_end,
     wait_for_text,
 )
-from tests.browser.conftest import Site, log_in, served
+from tests.browser.conftest import log_in, served
 from tests.running import wait_until
 
 
@@ -82,7 +82,7 @@ def test_an_idle_process_ends_at_once(tmp_path: Path, browser: Browser) -> None:
         page.context.close()
 
 
-def test_after_a_kill_the_conversation_goes_on(tmp_path: Path, browser: Browser) -> None:
+def test_after_a_kill_the_run_goes_on_in_the_next_process(tmp_path: Path, browser: Browser) -> None:
     with served(tmp_path) as site:
         page = browser.new_context(locale="en-US").new_page()
         log_in(page, site)
@@ -95,20 +95,15 @@ def test_after_a_kill_the_conversation_goes_on(tmp_path: Path, browser: Browser)
         page = browser.new_context(locale="en-US").new_page()
         log_in(page, site)
         expect(page.locator(".msg.user .bub")).to_have_text(SURVEY)
+        note = page.locator("#log", has_text="another one went on from here")
+        note.wait_for()
+        wait_for_text(page, ".prog-text", "station")
         page.fill("#say", "What is the weather in Atlantis?")
         page.press("#say", "Enter")
         expect(page.locator(".queue")).to_contain_text("Atlantis")
-        let_leases_run_out(site)
+        page.get_by_role("button", name="Stop this call").click()
         wait_for_end(page, runs=2)
-        expect(page.locator(".msg.run").first).to_contain_text("Interrupted.")
-        assert states(page) == ["interrupted", "tool_error"]
+        assert states(page) == ["cancelled", "tool_error"]
         expect(last_answer(page)).to_contain_text("could not find out")
+        expect(note).to_be_visible()
         page.context.close()
-
-
-def let_leases_run_out(site: Site) -> None:
-    """As if the time were over for which a worker holds a run without a sign of life."""
-    database = sqlite3.connect(site.database.removeprefix("sqlite:///"), timeout=10)
-    with database:
-        database.execute("UPDATE agents_run SET lease_until = '2000-01-01' WHERE status='running'")
-    database.close()

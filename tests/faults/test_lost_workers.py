@@ -256,13 +256,14 @@ def test_one_person_has_only_so_many_runs_at_once(runner: Runner, settings: Sett
     assert lifecycle.claim_run(queued[2].pk, "w")
 
 
-def test_the_trace_of_a_run_whose_process_died_ends_too(runner: Runner) -> None:
+def test_the_trace_of_a_run_that_is_given_up_ends_too(runner: Runner) -> None:
     with FakeProvider([text("hello"), text("next")]) as provider:
         runner.configure(provider)
         first = runner.run("go")
         conversation = Conversation.objects.get(pk=first.conversation)
         run = lifecycle.submit_message(conversation, "now")
         assert lifecycle.claim_run(run.pk, "a process that died")
+        Run.objects.filter(pk=run.pk).update(takeovers=leases.MAX_TAKEOVERS)
         Trace.objects.create(id=run.trace_id, run=run.pk, start_ns=1)
         place = {"trace_id": run.trace_id, "position": 1, "kind": "agent", "start_ns": 1}
         Span.objects.create(id="s1", run=run.pk, name="root", **place)
