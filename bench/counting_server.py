@@ -1,7 +1,8 @@
-"""An MCP server that writes down each call that reaches it: ``counting_server.py FILE``.
+"""An MCP server that writes down each call that reaches it: ``counting_server.py FILE [stdio]``.
 
 Place in the house: ``bench``; a program of its own, so that it outlives the processes that are
-killed. Listens on a free port of 127.0.0.1 and prints its URL first. The tool ``note`` takes a key,
+killed. Listens on a free port of 127.0.0.1 and prints its URL first, or speaks on standard input
+and output. The tool ``note`` takes a key,
 adds it to the file as a line, works for a while and answers; it promises nothing about being called
 twice.
 """
@@ -37,6 +38,9 @@ async def note(key: str) -> str:
 
 def main() -> None:
     """Serve until the process is ended."""
+    if sys.argv[2:] == ["stdio"]:
+        server.run("stdio")
+        return
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)

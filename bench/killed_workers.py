@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,6 +94,13 @@ class Workers:
                 )
             )
 
+    def __len__(self) -> int:
+        return len(self._processes)
+
+    def dead(self) -> int:
+        """How many ended by themselves."""
+        return sum(process.poll() is not None for process in self._processes)
+
     def kill(self, count: int) -> None:
         """Kill so many, at once."""
         for _ in range(count):
@@ -111,12 +118,26 @@ class Workers:
 
 
 @contextmanager
-def prepared(database: str, folder: Path) -> Iterator[tuple[FakeProvider, AbstractBaseUser]]:
-    """A database with an assistant, its provider and its server; who asks."""
+def served(database: str, folder: Path) -> Iterator[str]:
+    """The address of a database of this kind."""
+    if database == "sqlite":
+        yield f"sqlite:///{folder}/bench.sqlite3"
+        return
+    with private_postgres() as server:
+        yield server.url
+
+
+@contextmanager
+def prepared(
+    url: str,
+    folder: Path,
+    script: Callable[[dict[str, Any], int], Step],
+    *,
+    stdio: bool = False,
+) -> Iterator[tuple[FakeProvider, AbstractBaseUser]]:
+    """A database with an assistant, its provider that follows the script, and the server that
+    counts; and who asks."""
     with ExitStack() as stack:
-        url = f"sqlite:///{folder}/bench.sqlite3"
-        if database == "postgres":
-            url = stack.enter_context(private_postgres()).url
         os.environ |= {"DATABASE_URL": url, "TOOLLOOP_RUNS_PER_USER": "1000"}
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "toolloop_site.settings")
         import django  # after the environment is set
@@ -127,13 +148,18 @@ def prepared(database: str, folder: Path) -> Iterator[tuple[FakeProvider, Abstra
 
         from agents.bundle.importing import import_bundle
 
-        server = stack.enter_context(started("-m", "bench.counting_server", f"{folder}/calls"))
-        provider = stack.enter_context(FakeProvider(answer, expect_faults=True))
+        counting = ["-m", "bench.counting_server", f"{folder}/calls"]
+        server: dict[str, Any] = {"server_id": "counting", "transport": "stdio"}
+        if stdio:
+            server |= {"command": sys.executable, "args": [*counting, "stdio"], "cwd": str(ROOT)}
+        else:
+            server |= {"transport": "http", "url": stack.enter_context(started(*counting))}
+        provider = stack.enter_context(FakeProvider(script, expect_faults=True))
         call_command("migrate", verbosity=0)
         bundle = {
             "version": 1,
             "providers": [{"id": "bench", "base_url": provider.base_url, "default_model": "m"}],
-            "servers": [{"server_id": "counting", "transport": "http", "url": server}],
+            "servers": [server],
             "assistants": [
                 {"id": "noting", "name": "Noting", "provider": "bench",
                  "mcp": {"servers": ["counting"]}},
@@ -182,7 +208,10 @@ def measure(options: argparse.Namespace, database: str) -> Findings:
     """All runs on one database."""
     chance = random.Random(options.seed)
     findings = Findings()
-    with tempfile.TemporaryDirectory() as name, prepared(database, Path(name)) as (provider, user):
+    with ExitStack() as stack:
+        name = stack.enter_context(tempfile.TemporaryDirectory())
+        url = stack.enter_context(served(database, Path(name)))
+        provider, user = stack.enter_context(prepared(url, Path(name), answer))
         from agents.runs.workers import living_workers  # Django must be set up first
 
         workers = Workers(Path(name) / "log")

@@ -213,10 +213,11 @@ def _rules(
     names: Sequence[str],
     boxes: Sequence[ServerBox],
 ) -> tuple[RuleRow, ...]:
-    """The rules that have no row of a tool: patterns, and names that no server lists."""
+    """The rules that have no row of a tool: patterns, and names that no server lists; in the order
+    of the alphabet, since PostgreSQL keeps no other."""
     rows = {box.server_id: [row.name for row in box.rows if not row.is_gone] for box in boxes}
     found: list[RuleRow] = []
-    for key, action in approval.items():
+    for key, action in sorted(approval.items()):
         if key == "default":
             continue
         owner = split_rule(key, names)

@@ -80,5 +80,7 @@ def _fits(rule: ApprovalRule, tool: str) -> bool:
     return rule.tool == tool or (rule.is_pattern and fnmatchcase(tool, rule.tool))
 
 
-def _rank(rule: ApprovalRule) -> tuple[bool, bool, bool]:
-    return (rule.decision is not Decision.DENY, rule.is_pattern, rule.decision is Decision.ALLOW)
+def _rank(rule: ApprovalRule) -> tuple[bool, bool, bool, str]:
+    """The strongest first; among equals the order of the alphabet, which every database keeps."""
+    is_weaker = rule.decision is not Decision.DENY, rule.is_pattern
+    return (*is_weaker, rule.decision is Decision.ALLOW, rule.text)

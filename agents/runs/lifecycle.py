@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Count, Exists, OuterRef, Q
@@ -309,11 +310,21 @@ AND (SELECT COUNT(*) FROM agents_run own WHERE own.user_id = agents_run.user_id
 running one of its conversation, or an older queued one; and too many of the same person."""
 
 
+_HOLD_PERSON = """
+SELECT 1 FROM {table} WHERE id = (SELECT user_id FROM agents_run WHERE id = %s)
+FOR NO KEY UPDATE
+"""
+
+
 def _take_run(run_id: str, owner: str) -> bool:
     """The conditional UPDATE; whether it counted 1."""
     adapted = connection.ops.adapt_datetimefield_value
     now = timezone.now()
     with connection.cursor() as cursor:
+        if connection.features.has_select_for_update:
+            # Two processes that count at the same moment would both find room: one waits.
+            people = get_user_model()._meta.db_table
+            cursor.execute(_HOLD_PERSON.format(table=people), [run_id])
         until, most = adapted(now + LEASE), settings.TOOLLOOP_RUNS_PER_USER
         cursor.execute(_TAKE_RUN, [owner, until, adapted(now), run_id, most])
         is_taken: bool = cursor.rowcount == 1

@@ -84,9 +84,11 @@ def end_process(process: subprocess.Popen[str], how: signal.Signals = signal.SIG
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Postgres:
-    """A running server. ``url`` leads to a database that is empty and may be used at once."""
+    """A running server. ``url`` leads to a database that is empty and may be used at once;
+    ``restart`` ends it as if its machine had failed, and starts it again."""
 
     port: int
+    restart: Callable[[], None]
 
     @property
     def url(self) -> str:
@@ -129,18 +131,31 @@ def private_postgres() -> Iterator[Postgres]:
     }
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     log = (folder / "log").open("w")
-    process = subprocess.Popen(
-        [str(programs / "postgres"), "-D", str(cluster), *options],
-        cwd=folder, user=user, stdout=log, stderr=log, text=True,
-    )  # fmt: skip
-    try:
-        server = Postgres(port=port)
-        ready = [str(programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    ready = [str(programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    processes: list[subprocess.Popen[str]] = []
+
+    def start() -> None:
+        processes.append(
+            subprocess.Popen(
+                [str(programs / "postgres"), "-D", str(cluster), *options],
+                cwd=folder, user=user, stdout=log, stderr=log, text=True,
+            )
+        )  # fmt: skip
         wait_for(lambda: subprocess.run(ready, timeout=10).returncode == 0, "PostgreSQL's start")
+
+    def restart() -> None:
+        # Immediate shutdown: no connection is let finish.
+        end_process(processes.pop(), signal.SIGQUIT)
+        start()
+
+    try:
+        start()
+        server = Postgres(port=port, restart=restart)
         server.create_database("toolloop")
         yield server
     finally:
-        end_process(process, signal.SIGINT)
+        for process in processes:
+            end_process(process, signal.SIGINT)
         log.close()
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -6,6 +6,7 @@ import json
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import pytest
 
@@ -24,6 +25,17 @@ assistant = Assistant.objects.get(assistant_id="helper")
 for number in range({count}):
     lifecycle.submit_message(lifecycle.start_conversation(user, assistant), f"message {{number}}")
 """
+
+
+def prepare(installation: Installation, provider: FakeProvider) -> None:
+    """The tables and an assistant that asks this provider."""
+    bundle = {
+        "version": 1,
+        "providers": [{"id": "main", "base_url": provider.base_url, "default_model": "m"}],
+        "assistants": [{"id": "helper", "name": "Helper", "provider": "main"}],
+    }
+    installation.manage("migrate", "-v", "0")
+    installation.manage("import_config", "-", text=json.dumps(bundle))
 
 
 @asynccontextmanager
@@ -139,13 +151,7 @@ async def test_without_redis_for_a_while_pages_follow_the_database_and_then_redi
 def test_two_workers_share_a_queue_and_take_no_run_twice(installation: Installation) -> None:
     count = 40
     with FakeProvider([text("done")] * count) as provider:
-        bundle = {
-            "version": 1,
-            "providers": [{"id": "main", "base_url": provider.base_url, "default_model": "m"}],
-            "assistants": [{"id": "helper", "name": "Helper", "provider": "main"}],
-        }
-        installation.manage("migrate", "-v", "0")
-        installation.manage("import_config", "-", text=json.dumps(bundle))
+        prepare(installation, provider)
         workers = [installation.worker(runs=4) for _ in range(2)]
         installation.manage("shell", "-v", "0", "-c", SUBMIT.format(count=count))
         ended_runs = "SELECT count(*) FROM agents_run WHERE status = 'completed'"
@@ -156,6 +162,21 @@ def test_two_workers_share_a_queue_and_take_no_run_twice(installation: Installat
     assert {takeovers for _, takeovers in owners} == {0}
     pids = {int(owner.split("/")[1]) for owner, _ in owners}
     assert pids == {worker.pid for worker in workers}
+
+
+def test_one_person_has_only_so_many_runs_in_all_processes_together(
+    installation: Installation,
+) -> None:
+    count = 24
+    with FakeProvider([text("done")] * count) as provider:
+        prepare(installation, provider)
+        for _ in range(2):
+            installation.worker(runs=4, TOOLLOOP_RUNS_PER_USER="1")
+        installation.manage("shell", "-v", "0", "-c", SUBMIT.format(count=count))
+        ended_runs = "SELECT count(*) FROM agents_run WHERE status = 'completed'"
+        wait_for(lambda: installation.rows(ended_runs) == [(count,)], "the end of all runs", 60)
+    times = installation.rows("SELECT started_at, finished_at FROM agents_run ORDER BY started_at")
+    assert all(end <= start for (_, end), (start, _) in pairwise(times))
 
 
 def test_nobody_who_takes_runs_means_not_ready(installation: Installation) -> None:
