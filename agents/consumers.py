@@ -25,6 +25,7 @@ from agents.access import readable_conversations
 from agents.chat.accepting import message_fault
 from agents.chat.fragments import render_all, render_event, render_queue
 from agents.loop.interfaces import Approval
+from agents.loop.messages import JsonObject
 from agents.models import Conversation
 from agents.runs import leases, lifecycle
 from agents.runs.web_process import WebProcess, start_web_process
@@ -63,6 +64,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.close(code=NOT_FOUND)
             return
         self.user_name = user.get_username()
+        self.shown_queue: list[JsonObject] = []
         self.language = self._language()
         self.process: WebProcess = start_web_process(render_event, render_all)
         self.sender = asyncio.create_task(self._send_outbox())
@@ -120,6 +122,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             "stop_call": self._stop_call,
             "decide": self._decide,
             "unqueue": self._unqueue,
+            "place": self._tell_place,
             "ping": self._ping,
         }
 
@@ -187,6 +190,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             self.put(json.dumps({"type": "edit", "text": text}))
         self._refresh_queue()
 
+    async def _tell_place(self, message: dict[str, Any]) -> None:
+        """Show the queue anew where the place in it is another one now."""
+        queue = await render_queue(self.conversation_id, self.language)
+        if queue != self.shown_queue:
+            self.shown_queue = queue
+            self._show_queue()
+
     async def _ping(self, message: dict[str, Any]) -> None:
         self.put('{"type":"pong"}')
 
@@ -196,11 +206,14 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.send(text_data=text)
 
     def _refresh_queue(self) -> None:
+        self._show_queue()
+        self.process.announce(self.conversation_id)
+
+    def _show_queue(self) -> None:
         conversation_id = self.conversation_id
         self.process.hub.refresh(
             conversation_id, lambda language: render_queue(conversation_id, language)
         )
-        self.process.announce(conversation_id)
 
     def _error(self, code: str, text: Any, token: object = None) -> None:
         """``token``: of the message that is refused, if it had one."""

@@ -86,9 +86,8 @@ def _queued(run: Run, text: str, *, is_first: bool) -> QueuedView:
     place = ""
     if is_first:
         before = place_in_queue(run)
-        place = ngettext("%(n)d run is before it", "%(n)d runs are before it", before) % {
-            "n": before
-        }
+        words = ngettext("%(n)d run is before it", "%(n)d runs are before it", before)
+        place = words % {"n": before} if before else _("it is next")
     return QueuedView(run_id=run.pk, text=text, lang=language(text), place=place)
 
 

@@ -188,6 +188,8 @@ function start() {
   });
   setInterval(tick, 100);
   setInterval(stretchRail, 500);
+  // Runs of other people end without a word to this conversation: its place is asked for.
+  setInterval(() => document.querySelector("[data-place]") && socket.send({ type: "place" }), 2000);
   startFollowing();
   showState();
   forgetFirst(log.querySelector(".msg.user .bub")?.textContent);
