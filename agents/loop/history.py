@@ -22,11 +22,12 @@ def repair_history(messages: Sequence[Message]) -> tuple[list[Message], list[str
     """The messages, well paired, and a note for each change. A good history comes back as it is."""
     notes: list[str] = []
     repaired: list[Message] = []
-    for number, (head, tail) in enumerate(_segments(messages)):
+    keys: set[str] = set()
+    for head, tail in _segments(messages):
         if head is None:
             repaired += _without_results(tail, notes)
             continue
-        opened = _clean_call_message(head, number, notes)
+        opened = _clean_call_message(head, keys, notes)
         if opened is not None and opened.tool_calls:
             results, others = _answers(opened, tail, notes)
             repaired += [opened, *results, *others]
@@ -64,8 +65,11 @@ def _segments(
         yield head, tail
 
 
-def _clean_call_message(message: Message, number: int, notes: list[str]) -> Message | None:
-    """The message with the calls that can stand; ``None`` when nothing of it is left."""
+def _clean_call_message(message: Message, keys: set[str], notes: list[str]) -> Message | None:
+    """The message with the calls that can stand; ``None`` when nothing of it is left.
+
+    Each call has a key that no other one of the history has; ``keys`` are those so far.
+    """
     calls = [call for call in message.tool_calls if call.name.strip()]
     if message.aborted and message.tool_calls:
         notes.append(f"dropped {len(message.tool_calls)} half-streamed calls of an aborted answer")
@@ -73,14 +77,21 @@ def _clean_call_message(message: Message, number: int, notes: list[str]) -> Mess
     elif len(calls) < len(message.tool_calls):
         notes.append(f"dropped {len(message.tool_calls) - len(calls)} calls without a name")
     if not calls and not text_of(message.content).strip():
+        if not message.tool_calls:
+            notes.append("dropped an answer that was cut off before its first word")
         return None
-    keyed = tuple(
-        call if call.key else replace(call, key=f"history:{number}:{position}")
-        for position, call in enumerate(calls)
-    )
+    keyed = tuple(_with_own_key(call, keys) for call in calls)
     if keyed == message.tool_calls:
         return message
     return replace(message, tool_calls=keyed)
+
+
+def _with_own_key(call: ToolCall, keys: set[str]) -> ToolCall:
+    key = call.key
+    while not key or key in keys:
+        key = f"history:{len(keys)}" if not key.startswith("history:") else f"{key}+"
+    keys.add(key)
+    return call if key == call.key else replace(call, key=key)
 
 
 def _answers(
