@@ -86,6 +86,11 @@ class MessageRecorder:
                 self._write_now(event)
         await self._settle()
 
+    async def flush(self) -> None:
+        """Store what is still gathered. Raises what a write raised."""
+        self._write_now()
+        await self._settle()
+
     def _add(self, row: Message, attachments: tuple[Attachment, ...] = ()) -> None:
         self._waiting.append((row, attachments))
         if row.tool_calls and row.run_id is not None:

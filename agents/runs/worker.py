@@ -82,10 +82,10 @@ async def execute_run(
     try:
         return await run_loop(build_request(plan, plan.run), outside=outside, emit=events)
     except HandedBack:
-        return await _give_back(run_id, resources.owner)
+        return await finish_first(_give_back(run_id, resources.owner, recorder))
     except asyncio.CancelledError:
         if resources.is_ending:
-            await finish_first(_give_back(run_id, resources.owner))
+            await finish_first(_give_back(run_id, resources.owner, recorder))
         raise
     except lifecycle.RunLost:
         _forget_cancel(lease)
@@ -100,7 +100,12 @@ async def execute_run(
         await asyncio.gather(lease, return_exceptions=True)
 
 
-async def _give_back(run_id: str, owner: str) -> RunOutcome:
+async def _give_back(run_id: str, owner: str, recorder: MessageRecorder) -> RunOutcome:
+    """Let another process go on, behind everything that came of the run here."""
+    try:
+        await recorder.flush()
+    except Exception:  # whatever cannot be stored, the run must be given back
+        logger.exception("Run %s is given back without its last results", run_id)
     await sync_to_async(leases.release_run)(run_id, owner)
     return RunOutcome(status="running", stop_reason="", level=None, answer="")
 

@@ -47,3 +47,12 @@ async def test_a_result_that_comes_while_another_is_written_breaks_nothing() -> 
     recorder.gates[1].set()
     await teller.start()
     assert recorder.written == ["r1:0:1:0", "r1:0:1:1"]
+
+
+async def test_what_is_still_gathered_is_stored_before_a_run_is_given_back() -> None:
+    recorder = SlowRecorder()
+    recorder.gates[0].set()
+    await Teller(recorder.handle).finish_call(a_call(0))
+    assert recorder.written == []
+    await recorder.flush()
+    assert recorder.written == ["r1:0:1:0"]
