@@ -14,6 +14,8 @@ from django.db import connections
 
 from tests.running import Runner
 
+TOGETHER = ("browser", "several")
+
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -36,3 +38,12 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
 def runner(transactional_db: None, tmp_path: Path) -> Runner:
     """Runs assistants through the commands that people use; see ``tests.running``."""
     return Runner(folder=tmp_path)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where two processes share the tests: those of a browser, and those of several processes,
+    share what they have started; of the others each file stays together."""
+    for item in items:
+        part = next((part for part in TOGETHER if f"tests/{part}/" in item.nodeid), "")
+        item.add_marker(pytest.mark.xdist_group(part or item.path.name))

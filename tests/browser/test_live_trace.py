@@ -47,7 +47,7 @@ def test_what_is_read_keeps_its_place_and_its_selection(tabs: OpenTab, address: 
         return page.locator("#tree .tr").count()
 
     page = tabs(address)
-    row_id = f"row-{span_id(6, 3)}"
+    row_id = f"row-{span_id(6, 3, trace='live')}"
     row = page.locator(f"#{row_id}")
     row.click()
     expect(page.locator("#detail h2")).to_have_text("weather / get")

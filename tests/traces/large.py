@@ -15,9 +15,10 @@ CALLS = 3
 SPANS_PER_TURN = CALLS + 2
 
 
-def span_id(turn: int, place: int = 0) -> str:
+def span_id(turn: int, place: int = 0, *, trace: str = "large") -> str:
     """The id of a turn, or of what stands below it: 1 is the request, then its calls."""
-    return f"{turn:012x}{place:04x}"
+    own = "0000" if trace == "large" else hashlib.sha256(trace.encode()).hexdigest()[:4]
+    return f"{own}{turn:08x}{place:04x}"
 
 
 def large_trace(
@@ -63,11 +64,12 @@ def _turn(
 ) -> list[SpanRecord]:
     at, place, number = turn * 100, 1 + turn * SPANS_PER_TURN, str(turn)
     decision = {"toolloop.turn.decision": "answered" if is_last else "continued"}
-    own = span_id(turn)
+    own = span_id(turn, trace=trace.id)
     spans = [
         _span(trace, own, root.id, "turn", f"turn {turn}", number, at, 100, place, **decision),
         _span(
-            trace, span_id(turn, 1), own, "model", "chat m1", number, at, 40, place + 1,
+            trace, span_id(turn, 1, trace=trace.id), own, "model", "chat m1", number, at, 40,
+            place + 1,
             **{"gen_ai.usage.input_tokens": 100 + turn},
         ),
     ]  # fmt: skip
@@ -80,8 +82,8 @@ def _turn(
         }  # fmt: skip
         spans.append(
             _span(
-                trace, span_id(turn, 2 + call), own, "tool_call", "weather.get", number,
-                at + 40 + call * 20, 20, place + 2 + call, **attributes,
+                trace, span_id(turn, 2 + call, trace=trace.id), own, "tool_call", "weather.get",
+                number, at + 40 + call * 20, 20, place + 2 + call, **attributes,
             )
         )  # fmt: skip
     return spans
