@@ -40,10 +40,16 @@ def runner(transactional_db: None, tmp_path: Path) -> Runner:
     return Runner(folder=tmp_path)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Where two processes share the tests: those of a browser, and those of several processes,
-    share what they have started; of the others each file stays together."""
+    share what they have started, and come first, as they take longest; of the others each file
+    stays together."""
+
+    def part(item: pytest.Item) -> str:
+        return next((part for part in TOGETHER if f"tests/{part}/" in item.nodeid), "")
+
     for item in items:
-        part = next((part for part in TOGETHER if f"tests/{part}/" in item.nodeid), "")
-        item.add_marker(pytest.mark.xdist_group(part or item.path.name))
+        item.add_marker(pytest.mark.xdist_group(part(item) or item.path.name))
+    yield
+    items.sort(key=lambda item: (*TOGETHER, "").index(part(item)))
