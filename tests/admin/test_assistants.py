@@ -197,7 +197,8 @@ def test_patterns_are_kept_changed_added_and_removed(operator: Client, desk: Ass
     assert save(**given) == {
         "default": "ask", "weather.*_admin": "ask", "notes.*": "deny", "notes.write": "ask",
     }  # fmt: skip
-    assert save(rule__1__key="", default__action="allow") == {
+    # The rules stand in the order of the alphabet.
+    assert save(rule__2__key="", default__action="allow") == {
         "default": "allow", "notes.*": "deny", "notes.write": "ask",
     }  # fmt: skip
 

@@ -26,6 +26,7 @@ def test_an_operator_adds_a_real_server_and_ticks_five_tools(tmp_path: Path, tab
         log_in(page, site)
         listed = _set_up(site, page)
         _chat_and_read_the_trace(site, page, listed)
+        page.close()
 
 
 def _set_up(site: Site, page: Page) -> int:

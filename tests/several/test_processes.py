@@ -143,7 +143,7 @@ async def test_without_redis_for_a_while_pages_follow_the_database_and_then_redi
         wait_for(lambda: ask(f"{web.url}/readyz")[0] == 200, "readiness", 15)
         page.got.clear()
         await page.say(LONG)
-        await page.wait_for(lambda: "w010" in page.live_text(), "live text after the restart")
+        await page.wait_for(lambda: page.of("delta"), "live text after the restart")
         await page.wait_for(lambda: ended(page), "the end")
     assert "Traceback" not in installation.log()
 
