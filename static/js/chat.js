@@ -192,7 +192,8 @@ function start() {
   setInterval(() => document.querySelector("[data-place]") && socket.send({ type: "place" }), 2000);
   startFollowing();
   showState();
-  forgetFirst(log.querySelector(".msg.user .bub")?.textContent);
+  // It may wait in the queue still.
+  forgetFirst(document.querySelector("#log .msg.user .bub, #queue [data-text]")?.textContent);
 }
 
 startSide();
