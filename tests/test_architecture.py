@@ -26,7 +26,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agents.bundle": (
         "agents.bundle", "agents.loop", "agents.models", "agents.system_assistants",
     ),
-    "traces": ("traces", "agents.loop.events"),
+    "traces": ("traces", "agents.loop.events", "agents.loop.own_words"),
 }  # fmt: skip
 """The modules of the project that a room may import; a room that is not named is free but for
 ``FORBIDDEN``."""

@@ -18,6 +18,7 @@ from agents.chat import states
 from agents.chat.call_policy import asked_by_name, decided, whitelist
 from agents.chat.formats import count, duration, language, seconds, size, telling_argument
 from agents.chat.json_views import arguments_html, result_view
+from agents.chat.own_words import followed, own_sentences
 from agents.chat.view_models import CardView, Fact, FileView, ProgressView, ResultView
 from agents.loop.messages import JsonObject, JsonValue
 from agents.loop.results import Outcome
@@ -221,7 +222,7 @@ def _reason(rows: CallRows, is_truncated: bool) -> str:
         }
     general = states.state_reason(rows.state)
     if error and error not in _content_or_empty(rows):
-        return f"{general} {error}".strip()
+        return followed(general, own_sentences(error))
     return general
 
 

@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 from agents.chat.endings import limits_of
 from agents.chat.formats import count, language
 from agents.chat.intro import assistant_intro
+from agents.chat.own_words import own_sentences
 from agents.chat.rail import rail_view
 from agents.chat.rows import ConversationRows, RunRows, read_conversation
 from agents.chat.states import run_state
@@ -142,7 +143,7 @@ def _activity(live: LiveRun | None) -> str:
         return ", ".join(parts)
     back_off = next((bar for bar in live.bars if bar.kind == "W" and bar.ended_ns is None), None)
     if back_off is not None:
-        return _("trying again: %(error)s") % {"error": back_off.label}
+        return _("trying again: %(error)s") % {"error": own_sentences(back_off.label)}
     if live.text:
         return _("writing")
     return _("thinking") if live.is_thinking else _("waiting for the model")

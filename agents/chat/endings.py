@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents.chat.formats import count, seconds
+from agents.chat.own_words import own_sentences
 from agents.chat.rows import RunRows
 from agents.chat.states import run_state
 from agents.chat.view_models import EndingView
@@ -146,7 +147,7 @@ def _reason(run: Run) -> str:
 
 def _error_line(run: Run) -> str:
     """The run's own line for people; the technical side is not shown."""
-    return " ".join(run.error.split())
+    return own_sentences(run.error)
 
 
 def limits_of(run: Run) -> JsonObject:

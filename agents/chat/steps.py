@@ -17,6 +17,7 @@ from agents.chat.cards import CallRows, attempt_of, card_view, live_calls
 from agents.chat.endings import ending_view
 from agents.chat.formats import duration, language
 from agents.chat.markdown import render_markdown
+from agents.chat.own_words import followed, own_sentences
 from agents.chat.rows import RunRows
 from agents.chat.view_models import (
     BatchView,
@@ -249,7 +250,7 @@ def _retry_note(run: Run, attempt: int, errors: Sequence[str]) -> NoteBlock:
         "total": limits.get("parameter_attempts", 3),
     }
     if errors:
-        text = f"{text} {' '.join(errors)}"
+        text = followed(text, " ".join(map(own_sentences, errors)))
     return NoteBlock(letter="R", kind="kr", title=_("parameter retry"), text=text)
 
 

@@ -13,7 +13,7 @@ from agents.loop.catalog import ToolCatalog
 from agents.loop.endings import Failed, GaveUp
 from agents.loop.errors import ModelError
 from agents.loop.events import AnswerReady, FallbackStarted, TurnFinished, TurnStarted
-from agents.loop.fixed_texts import fixed_answer
+from agents.loop.fixed_texts import fixed_answer, joined
 from agents.loop.messages import Message, Role, text_of
 from agents.loop.model_request import request_answer
 from agents.loop.prompts import fallback_brief, language_of
@@ -46,10 +46,7 @@ async def end_otherwise(run: RunState, cause: GaveUp | Failed) -> RunOutcome:
         cause = answer
     run.failure_detail = cause.detail
     text = await _answer_fixed(run, cause)
-    error = cause.error
-    if cause.hint:
-        stop = "" if not error or error.endswith((".", "!", "?", "。")) else "."
-        error = f"{error}{stop} {cause.hint}".strip()
+    error = joined(cause.error, cause.hint) if cause.hint else cause.error
     return RunOutcome(status="failed", stop_reason=cause.reason, level=3, answer=text, error=error)
 
 

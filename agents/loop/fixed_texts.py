@@ -23,7 +23,7 @@ _REASONS = {
         "tokens": "The token limit of this run was reached.",
         "truncated": "The model's tool calls were cut off twice.",
         "empty": "The model gave an empty answer, also when asked once more.",
-        "provider_error": "The model could not be reached.",
+        "provider_error": "The model gave no answer.",
         "context": "The conversation is too long for the model.",
         "hook_error": "A hook of this assistant failed.",
         "worker_lost": "The process that worked on this answer ended.",
@@ -36,7 +36,7 @@ _REASONS = {
         "tokens": "本次运行已达到令牌上限。",
         "truncated": "模型的工具调用两次被截断。",
         "empty": "模型给出了空回答，再次询问后仍然为空。",
-        "provider_error": "无法连接到模型。",
+        "provider_error": "模型没有给出回答。",
         "context": "对话对模型来说太长了。",
         "hook_error": "此助手的钩子出错了。",
         "worker_lost": "处理此回答的进程已结束。",
@@ -79,7 +79,8 @@ def fixed_answer(
     error: str = "",
     hint: str = "",
 ) -> str:
-    """The fixed text of level 3. ``error`` and ``hint`` are one line each, for people."""
+    """The fixed text of level 3. ``error`` and ``hint`` are one line each, for people, in English:
+    in other languages the error stands in quotes, and the usual advice in place of the hint."""
     opening, found, failed, advice = _HEADINGS[language]
     reasons, advices = _REASONS[language], _ADVICE[language]
     lines = [opening]
@@ -88,6 +89,18 @@ def fixed_answer(
         lines.append(found)
         lines += [f"- {shorten(result.text, FOUND_CHARS)}" for result in good]
     what = reasons.get(reason, reasons["provider_error"])
-    lines.append(f"{failed} {what}{' ' + error if error else ''}")
-    lines.append(f"{advice} {hint or advices.get(reason, advices[''])}")
+    usual = advices.get(reason, advices[""])
+    if language == "zh":
+        lines += [f"{failed}{what}" + (f"“{error}”" if error else ""), f"{advice}{usual}"]
+    else:
+        lines += [f"{failed} {joined(what, error)}", f"{advice} {hint or usual}"]
     return "\n\n".join(lines)
+
+
+def joined(*sentences: str) -> str:
+    """Sentences behind one another, each with its full stop; empty ones are left out."""
+    return " ".join(
+        text if text.endswith((".", "!", "?", "。", "…")) else f"{text}."
+        for text in map(str.strip, sentences)
+        if text
+    )

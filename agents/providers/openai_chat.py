@@ -251,6 +251,8 @@ async def _read(
             if accumulator.is_finished:
                 # The answer is whole; only its usage may be missing.
                 break
+            if isinstance(error, httpx2.TimeoutException | openai.APITimeoutError):
+                raise timed_out(endpoint, has_begun=accumulator.has_begun) from error
             if not isinstance(error, ValueError):
                 raise
             fault = broken_off(endpoint) if first_chunk_ns else no_answer(str(error), endpoint)

@@ -103,10 +103,17 @@ def unreachable(cause: BaseException, endpoint: Endpoint) -> ModelUnreachable:
     )
 
 
-def timed_out(endpoint: Endpoint) -> ModelUnreachable:
-    """The error for a provider that said nothing in time."""
+def timed_out(endpoint: Endpoint, *, has_begun: bool = False) -> ModelUnreachable:
+    """The error for a provider that said nothing in time, or nothing more."""
+    where, seconds = endpoint.name, f"{endpoint.timeout_seconds:g}"
+    line = f"The provider at {where} said nothing for {seconds} seconds."
+    if has_begun:
+        line = (
+            f"The provider at {where} began its answer and then said nothing more for {seconds} "
+            "seconds."
+        )
     return ModelUnreachable(
-        f"The provider at {endpoint.name} said nothing for {endpoint.timeout_seconds:g} seconds.",
+        line,
         hint="Try again, or raise the provider's timeout_ms.",
     )
 

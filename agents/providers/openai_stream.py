@@ -38,6 +38,11 @@ class StreamAccumulator:
         """Whether the provider has given a reason for the end: nothing but usage can follow."""
         return bool(self._finish_reason)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether any of the answer has come: text or a call."""
+        return self._has_tool_calls or any(self._texts)
+
     def feed(self, chunk: JsonValue) -> list[ModelDelta]:
         """Take one chunk; what it added, in order. Anything but an object is ignored."""
         if not isinstance(chunk, dict):

@@ -202,9 +202,12 @@ async def test_silence_ends_at_the_limit() -> None:
     failure = await failure_of(hang(), seconds=0.2)
     assert isinstance(failure, ModelUnreachable)
     assert "said nothing for 0.2 seconds" in failure.message
-    assert isinstance(
-        await failure_of(hang([chunk({"content": "x"})]), seconds=0.2), ModelUnreachable
-    )
+
+
+async def test_silence_after_half_an_answer_is_told_as_such() -> None:
+    failure = await failure_of(hang([chunk({"content": "x"})]), seconds=0.2)
+    assert isinstance(failure, ModelUnreachable)
+    assert "began its answer and then said nothing more for 0.2 seconds" in failure.message
 
 
 async def test_cancelling_closes_the_connection() -> None:

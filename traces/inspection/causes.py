@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents.loop.own_words import MISFIT, is_own, split_hint
 from traces.inspection.formats import count, one_line, seconds
+from traces.inspection.marks import call_state
+from traces.inspection.own_words import own_clause, own_problem, quoted
 from traces.inspection.reading import (
     Reading,
     integer,
@@ -39,8 +42,9 @@ GIVE_UP_REASONS = (
 
 _MISSING = re.compile(r'the required property "((?:[^"\\]|\\.)*)" is missing')
 _UNKNOWN = re.compile(r"There is no tool named '([^']*)'")
-_AT = re.compile(r"^(/[^:\s]+): (.*)$")
-_SCHEMA = "the arguments do not fit the tool's schema: "
+_ERROR_CHARS = 100
+"""How much of a call's error stands inside a sentence."""
+
 _RECEIVED = re.compile(r"\. Received: .*$", re.DOTALL)
 _CUT_TO = re.compile(r"cut to (\d+) characters")
 
@@ -121,9 +125,9 @@ def provider_clause(reading: Reading, run: str) -> str:
     failed = last_failure(reading, run)
     if failed is None:
         agent = reading.agents.get(run)
-        error = one_line(text(agent, "toolloop.error")) if agent else ""
-        return error.rstrip(".") or _("the model could not be reached")
-    error = one_line(text(failed, "toolloop.error")).rstrip(".")
+        error, _hint = split_hint(text(agent, "toolloop.error")) if agent else ("", "")
+        return own_clause(error) or _("the model could not be reached")
+    error = own_clause(text(failed, "toolloop.error"))
     return error or text(failed, "error.type") or _("the model could not be reached")
 
 
@@ -148,7 +152,7 @@ def fallback_error(reading: Reading, run: str) -> str:
         return ""
     last = failed[-1]
     if last.status == "error":
-        return one_line(text(last, "toolloop.error")).rstrip(".")
+        return own_clause(text(last, "toolloop.error"))
     if last.status == "cancelled":
         return _("it did not answer in time")
     return _("its answer was empty")
@@ -156,27 +160,37 @@ def fallback_error(reading: Reading, run: str) -> str:
 
 def call_error(span: SpanRecord) -> str:
     """A call's error in few words, cleaned of what was written for the model alone."""
-    error = text(span, "toolloop.error") or text(span, "toolloop.outcome")
-    return argument_problem(error)
+    error = text(span, "toolloop.error")
+    return argument_problem(error) if error else call_state(text(span, "toolloop.outcome")).word
 
 
 def argument_problem(error: str) -> str:
-    """What was wrong with a call: "`city` is required", "`/days`: expected integer, got "x""."""
+    """What was wrong with a call: "`city` is required", "`/days`: expected integer, got "x"";
+    in quotes where the tool or its server said it."""
     missing = _MISSING.search(error)
     if missing:
         return _("`%(name)s` is required") % {"name": missing[1]}
     unknown = _UNKNOWN.search(error)
     if unknown:
         return _("there is no tool `%(name)s`") % {"name": unknown[1]}
+    problem = _misfit(error)
+    if not problem:
+        return own_clause(error, _ERROR_CHARS) if is_own(error) else _others_words(error)
+    return own_problem(problem, _ERROR_CHARS)
+
+
+def _misfit(error: str) -> str:
+    """What did not fit, in an error about arguments; empty for any other."""
     problem = _RECEIVED.sub("", error)
-    if _SCHEMA in problem:
-        problem = problem.split(_SCHEMA, 1)[1].split("; ", 1)[0]
-    elif problem.startswith("Invalid arguments for ") and ": " in problem:
-        problem = problem.split(": ", 1)[1]
-    placed = _AT.match(problem)
-    if placed:
-        problem = f"`{placed[1]}`: {placed[2]}"
-    return one_line(problem, 100).rstrip(".")
+    if MISFIT in problem:
+        return problem.split(MISFIT, 1)[1].split("; ", 1)[0]
+    if problem.startswith("Invalid arguments for ") and ": " in problem:
+        return problem.split(": ", 1)[1]
+    return ""
+
+
+def _others_words(error: str) -> str:
+    return quoted(one_line(error, _ERROR_CHARS))
 
 
 def doing_at_end(reading: Reading, turn: SpanRecord | None) -> str:
@@ -318,7 +332,7 @@ def _hook_clause(reading: Reading, run: str) -> str:
     hook = hook_error(reading, run)
     error = text(hook, "toolloop.error") if hook else ""
     error = error or (text(agent, "toolloop.error") if agent else "")
-    line = one_line(error).rstrip(".")
+    line = own_clause(error)
     if line.startswith("The "):
         line = f"the {line[4:]}"
     return line or _("a hook failed")

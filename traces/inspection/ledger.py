@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from traces.inspection.causes import call_error
 from traces.inspection.formats import characters, clauses, count, one_line, telling_argument
 from traces.inspection.links import span_href
 from traces.inspection.marks import call_state
@@ -197,7 +198,7 @@ def _result(span: SpanRecord) -> str:
     """The result in few words: its error, or its size."""
     error = text(span, "toolloop.error")
     if error:
-        return one_line(error, 80)
+        return one_line(call_error(span), 80)
     whole, kept = integer(span, "toolloop.chars"), integer(span, "toolloop.seen_chars")
     if span.attributes.get("toolloop.truncated") and kept:
         return _("%(kept)s of %(whole)s") % {"kept": count(kept), "whole": characters(whole)}

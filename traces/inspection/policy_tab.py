@@ -21,6 +21,7 @@ from traces.inspection.detail_models import (
 from traces.inspection.formats import count, json_text
 from traces.inspection.links import span_href
 from traces.inspection.marks import call_state
+from traces.inspection.own_words import own_line
 from traces.inspection.reading import Reading, hashes_of, listed, number, outcome_of, text
 from traces.records import SpanRecord
 
@@ -201,7 +202,7 @@ def _refused(calls: Sequence[SpanRecord]) -> Iterator[RefusedView]:
             yield RefusedView(
                 name=text(span, "toolloop.call.name"),
                 state=call_state(outcome),
-                text=text(span, "toolloop.error"),
+                text=own_line(text(span, "toolloop.error"), 300),
                 span=span.id,
                 href=span_href(span),
             )

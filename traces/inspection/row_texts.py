@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from traces.inspection.formats import clauses, count, duration, one_line, telling_argument
 from traces.inspection.marks import NOT_SENT, call_state, run_state, span_state
+from traces.inspection.own_words import own_line
 from traces.inspection.reading import (
     Reading,
     integer,
@@ -208,7 +209,7 @@ def _call_note(span: SpanRecord) -> str:
 
 def _hook_note(span: SpanRecord) -> str:
     if span.status == "error":
-        return one_line(text(span, "toolloop.error"), 60)
+        return one_line(own_line(text(span, "toolloop.error")), 60)
     if span.end_ns is None:
         return ""
     keys = [str(key) for key in listed(span, "toolloop.hook.returned")]

@@ -15,10 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from traces.inspection.detail_models import FaultView, PieceView, SchemaView
-from traces.inspection.formats import count, one_line, sentences
+from traces.inspection.formats import count, sentences
 from traces.inspection.json_pieces import Place, json_pieces, text_pieces
 from traces.inspection.marks import kind_view
 from traces.inspection.neighbours import request_of_call
+from traces.inspection.own_words import own_line
 from traces.inspection.reading import Reading, hashes_of, integer, outcome_of, text
 from traces.inspection.schema_faults import Fault, find_faults
 from traces.records import SpanRecord
@@ -189,7 +190,7 @@ def _sentence(reading: Reading, span: SpanRecord, sent: _Sent, *, fits: bool) ->
     if not sent.is_readable:
         return _("The arguments are not one JSON object that can be read.")
     if outcome_of(span) == "invalid_arguments":
-        return sentences([one_line(text(span, "toolloop.error"), 300)])
+        return sentences([own_line(text(span, "toolloop.error"), 300)])
     return ""
 
 

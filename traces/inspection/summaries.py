@@ -9,13 +9,18 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
+from agents.loop.own_words import is_own
 from traces.inspection.detail_models import ErrorView, NoteView, SummaryView
 from traces.inspection.formats import duration, json_text, sentences
 from traces.inspection.neighbours import neighbour_links
+from traces.inspection.own_words import own_line, quoted
 from traces.inspection.reading import Reading, listed, number, text
 from traces.inspection.summary_facts import facts_of, sentence_for
 from traces.inspection.texts import optional_text
 from traces.records import SpanRecord
+
+_WHOLE = 2000
+"""Characters of an error that stands by itself."""
 
 
 def summary_view(reading: Reading, span: SpanRecord) -> SummaryView:
@@ -44,8 +49,8 @@ def _error(span: SpanRecord) -> ErrorView | None:
     if not error:
         return None
     return ErrorView(
-        text=error,
-        hint=text(span, "toolloop.error.hint"),
+        text=own_line(error, _WHOLE) if is_own(error) else error,
+        hint=own_line(text(span, "toolloop.error.hint"), _WHOLE),
         detail=text(span, "toolloop.error.detail"),
     )
 
@@ -61,14 +66,18 @@ def _approval(reading: Reading, span: SpanRecord) -> str:
     wait = duration(number(attributes.get("toolloop.approval.wait_ms")) * 1e6)
     by, reason = text(span, "toolloop.approval.by"), text(span, "toolloop.approval.reason")
     if by == "nobody":
-        return sentences([_("Refused without a person"), reason])
+        return sentences([_("Refused without a person"), own_line(reason)])
     who = _("The person at the terminal") if by == "terminal" else by or _("A person")
     words = (
         _("%(who)s allowed it after %(time)s")
         if allowed
         else _("%(who)s refused it after %(time)s")
     )
-    return sentences([words % {"who": who, "time": wait}, reason])
+    decided = words % {"who": who, "time": wait}
+    if not reason or is_own(reason):
+        return sentences([decided, own_line(reason)])
+    given = {"what": decided, "reason": quoted(reason)}
+    return sentences([_("%(what)s: %(reason)s") % given])
 
 
 def _limits(span: SpanRecord) -> Iterator[str]:

@@ -20,6 +20,7 @@ from traces.inspection.causes import (
 )
 from traces.inspection.formats import clauses, count, one_line
 from traces.inspection.marks import call_state
+from traces.inspection.own_words import own_clause
 from traces.inspection.reading import (
     Reading,
     integer,
@@ -239,7 +240,7 @@ def _provider_clauses(below: Sequence[SpanRecord]) -> list[str]:
 def provider_reason(span: SpanRecord) -> str:
     """Why a request failed in a word or two: the HTTP status, else the error's line."""
     status = integer(span, "toolloop.error.status")
-    return str(status) if status else one_line(text(span, "toolloop.error"), 60).rstrip(".")
+    return str(status) if status else one_line(own_clause(text(span, "toolloop.error")), 60)
 
 
 def _stopped(reading: Reading, turn: SpanRecord) -> TurnVerdict:

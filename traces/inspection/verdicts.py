@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from agents.loop.own_words import split_hint
 from traces.inspection.causes import (
     GIVE_UP_REASONS,
     doing_at_end,
@@ -24,7 +25,8 @@ from traces.inspection.causes import (
     with_doing,
 )
 from traces.inspection.ended_calls import after_calls
-from traces.inspection.formats import clauses, count, one_line, sentences
+from traces.inspection.formats import clauses, count, sentences
+from traces.inspection.own_words import own_clause, own_line
 from traces.inspection.reading import (
     Reading,
     integer,
@@ -106,9 +108,10 @@ def _why(reading: Reading, agent: SpanRecord | None, headline: str) -> str:
     error, failed = text(agent, "toolloop.error"), last_failure(reading, agent.run)
     if failed is not None:
         error = error.removesuffix(text(failed, "toolloop.error.hint")).rstrip()
-    line = one_line(error, 300).rstrip(".")
+    error, _hint = split_hint(error)
+    line = own_clause(error, 300)
     # The headline may hold it shorter.
-    is_told = not line or one_line(error).rstrip(".")[1:] in headline
+    is_told = not line or own_clause(error)[1:] in headline
     return "" if is_told else sentences([line])
 
 
@@ -121,7 +124,9 @@ def _advice(reading: Reading, agent: SpanRecord | None, end: RunEnd) -> str:
         last_failure(reading, run) if end.stop_reason in ("provider_error", "context") else None
     )
     hint = text(failed, "toolloop.error.hint") if failed else ""
-    return sentences([hint]) if hint else str(_ADVICE.get(end.stop_reason, ""))
+    if not hint and agent is not None:
+        hint = split_hint(text(agent, "toolloop.error"))[1]
+    return sentences([own_line(hint)]) if hint else str(_ADVICE.get(end.stop_reason, ""))
 
 
 def _completed(reading: Reading, agent: SpanRecord | None, end: RunEnd) -> str:

@@ -433,9 +433,9 @@ ENDINGS = (
     ),
     Ending(
         name="strict", tell=_strict, status="failed", reason="errors", level=3,
-        headline="No answer: weather / get failed (no station in Atlantis), and this assistant "
+        headline="No answer: weather / get failed (“no station in Atlantis”), and this assistant "
         "ends on tool errors.",
-        sentence="failed: weather / get failed (no station in Atlantis), and this assistant ends "
+        sentence="failed: weather / get failed (“no station in Atlantis”), and this assistant ends "
         "on tool errors",
     ),
     Ending(

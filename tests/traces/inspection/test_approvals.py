@@ -30,7 +30,7 @@ def approval_line(by: str, *, allows: bool, reason: str = "") -> str:
     ("by", "allows", "reason", "line"),
     [
         ("ann", True, "", "ann allowed it after 1.20 s."),
-        ("ann", False, "Not now", "ann refused it after 1.20 s. Not now."),
+        ("ann", False, "Not now", "ann refused it after 1.20 s: “Not now”."),
         ("terminal", True, "", "The person at the terminal allowed it after 1.20 s."),
         ("nobody", False, "Nobody is here", "Refused without a person. Nobody is here."),
         ("", True, "", "A person allowed it after 1.20 s."),

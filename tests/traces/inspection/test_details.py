@@ -229,7 +229,7 @@ def test_a_retry_leads_to_the_calls_that_it_corrects() -> None:
     run.run_call("a", Outcome.INVALID_ARGUMENTS, error="wrong", is_correctable=True)
     run.tell(events.ParameterRetry, attempt=2, calls=("call_a",), notice="Mend.", errors=("wrong",))
     retry = recorded.details("parameter retry, attempt 2").summary
-    assert retry.sentence == "retried: wrong, attempt 2 of 3"
+    assert retry.sentence == "retried: “wrong”, attempt 2 of 3"
     assert [link.text for link in retry.links] == ["corrects weather / get city=Lima"]
     assert retry.notice is not None
     assert retry.notice.text == "Mend."

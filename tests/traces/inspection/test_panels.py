@@ -44,7 +44,7 @@ def test_every_call_stands_in_the_ledger_with_its_result() -> None:
     lines = [(group.title, line.wire, line.result) for group in ledger.groups
              for line in group.lines]  # fmt: skip
     assert lines == [
-        ("Turn 0", "", "5 characters"), ("Turn 1", "bad", "No answer within 30 seconds."),
+        ("Turn 0", "", "5 characters"), ("Turn 1", "bad", "No answer within 30 seconds"),
     ]  # fmt: skip
 
 
@@ -240,7 +240,7 @@ def test_a_single_failed_call_and_half_an_answer_are_smells() -> None:
     run.loop_turn(1)
     run.answer_in(2, finish="length")
     assert smells(recorded.panels()) == [
-        ("failed_call", "weather / get, server unavailable, turn 0, The server ended"),
+        ("failed_call", "weather / get, server unavailable, turn 0, “The server ended”"),
         ("cut_answer", "turn 2, the answer was cut off at the length limit"),
     ]
 

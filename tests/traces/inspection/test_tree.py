@@ -82,7 +82,7 @@ def test_a_run_reads_from_top_to_bottom() -> None:
         "        M m1 asked for 1 call",
         "        C weather / get city=Lima",
         "    - continued: 3 tool calls answered, 1 with an error that new arguments cannot mend "
-        "(weather / get: connection to station feed 84628 refused)",
+        "(weather / get: “connection to station feed 84628 refused”)",
         "    T Turn 1 last one allowed",
         "      M m1 asked for 1 call",
         "      C weather / history city=Lima",
@@ -200,7 +200,7 @@ def test_a_refused_and_a_kept_call_are_told() -> None:
     assert [bar.look for bar in refused.bars] == ["hatch"]
     assert (kept.note, kept.time) == ("earlier result used again", "not sent")
     assert recorded.details("weather.get", id=refused.id).summary.approval == (
-        "A person refused it after 2.00 s. Not today."
+        "A person refused it after 2.00 s: “Not today”."
     )
 
 
