@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from django.utils.translation import gettext as _
 
 from traces.inspection.formats import characters, clauses, count
-from traces.inspection.marks import kind_view
+from traces.inspection.marks import kind_view, stop_word
 from traces.inspection.page import verdict_view
 from traces.inspection.reading import Reading, integer, outcome_of, read_trace, text
 from traces.inspection.row_texts import row_note, row_state, row_time, row_title
@@ -70,7 +70,10 @@ def _head(report: _Report) -> Iterator[str]:
         (_("trace"), f"`{trace.id}`"),
         (_("assistant"), prose(name)),
         (_("began"), at.isoformat(sep=" ", timespec="seconds")),
-        (_("status"), prose(clauses([verdict.status.word, trace.stop_reason, verdict.level]))),
+        (
+            _("status"),
+            prose(clauses([verdict.status.word, stop_word(trace.stop_reason), verdict.level])),
+        ),
         (_("time"), totals.wall),
         (_("of it"), clauses(f"{p.word} {p.text} ({p.percent})" for p in totals.parts)),
         (_("turns"), prose(f"{totals.turns} {totals.turns_note}".strip())),

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from traces.access import readable_traces
 from traces.inspection.formats import count, seconds
-from traces.inspection.marks import run_state
+from traces.inspection.marks import run_state, stop_word
 from traces.inspection_rows import load_spans
 from traces.listing import FacetView, ListRowView, axis_seconds, facet_views, row_view
 from traces.models import Trace
@@ -214,7 +214,7 @@ def _chips(
 ) -> tuple[ChipView, ...]:
     times = [(name, str(_SINCE_WORDS[name])) for name in SPANS_OF_TIME]
     statuses = [(name, run_state(name).word) for name in STATUSES]
-    reasons = [(name, name) for name in sorted({*counts, *filter(None, [filters.stop])})]
+    reasons = [(name, stop_word(name)) for name in sorted({*counts, *filter(None, [filters.stop])})]
     assistants = assistants_of(readable)
     return (
         _chip(filters, "since", _("time"), times),

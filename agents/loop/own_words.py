@@ -106,6 +106,7 @@ LINES = (
         "The answer was cut off by the length limit, so the arguments of this call may be "
         "incomplete. Nothing was executed. Send the call again, with shorter arguments."
     ),
+    gettext_noop("The process that worked on this run ended."),
     gettext_noop("This run was taken from its process, which had been silent for too long."),
     gettext_noop(
         "this call was interrupted before its result was stored. It may or may not have had an "

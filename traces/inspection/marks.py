@@ -63,6 +63,38 @@ _RUN_STATES = {
     "interrupted": (gettext_lazy("interrupted"), "interrupted", "s-off"),
 }
 
+_STOP_REASONS = {
+    "answered": pgettext_lazy("stop reason", "answered"),
+    "delegated": pgettext_lazy("stop reason", "delegated"),
+    "max_turns": pgettext_lazy("stop reason", "max_turns"),
+    "errors": pgettext_lazy("stop reason", "errors"),
+    "repeats": pgettext_lazy("stop reason", "repeats"),
+    "time": pgettext_lazy("stop reason", "time"),
+    "tokens": pgettext_lazy("stop reason", "tokens"),
+    "truncated": pgettext_lazy("stop reason", "truncated"),
+    "empty": pgettext_lazy("stop reason", "empty"),
+    "provider_error": pgettext_lazy("stop reason", "provider_error"),
+    "context": pgettext_lazy("stop reason", "context"),
+    "hook_error": pgettext_lazy("stop reason", "hook_error"),
+    "cancelled": pgettext_lazy("stop reason", "cancelled"),
+    "worker_lost": pgettext_lazy("stop reason", "worker_lost"),
+}
+
+_ANSWER_SOURCES = {
+    "model": pgettext_lazy("answer from", "model"),
+    "fallback": pgettext_lazy("answer from", "fallback"),
+    "fixed": pgettext_lazy("answer from", "fixed"),
+    "hook": pgettext_lazy("answer from", "hook"),
+    "results": pgettext_lazy("answer from", "results"),
+}
+
+_LEDGER_FLAGS = {
+    "unanswered": pgettext_lazy("call or result", "unanswered"),
+    "duplicate": pgettext_lazy("call or result", "duplicate"),
+    "out_of_order": pgettext_lazy("call or result", "out of order"),
+    "orphan": pgettext_lazy("call or result", "orphan"),
+}
+
 NOT_FAILURES = frozenset({"", "ok", "skipped", "denied", "cancelled"})
 """Outcomes of calls that are no failures, as the engine counts them."""
 
@@ -95,6 +127,26 @@ def span_state(status: str) -> StateView:
 def run_state(status: str) -> StateView:
     """The state of a run by its status, or ``waiting`` where it needs a person."""
     return _state(status, _RUN_STATES.get(status, (status, "unknown", "s-off")))
+
+
+def stop_word(reason: str) -> str:
+    """A stop reason: by the engine's own name in English, by a word in other languages."""
+    return str(_STOP_REASONS.get(reason, reason))
+
+
+def source_word(source: str) -> str:
+    """Where an answer came from, in the same way."""
+    return str(_ANSWER_SOURCES.get(source, source))
+
+
+def flag_word(flag: str) -> str:
+    """What is odd about a call or a result of the ledger."""
+    return str(_LEDGER_FLAGS.get(flag, flag))
+
+
+def stop_reasons() -> frozenset[str]:
+    """The stop reasons that have a word."""
+    return frozenset(_STOP_REASONS)
 
 
 def call_outcomes() -> frozenset[str]:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from traces.inspection.answers import answer_facts
 from traces.inspection.detail_models import FactView
 from traces.inspection.formats import characters, count, duration, sentences
+from traces.inspection.marks import source_word, stop_word
 from traces.inspection.reading import (
     Reading,
     integer,
@@ -162,9 +163,9 @@ def _agent_facts(reading: Reading, span: SpanRecord) -> Iterator[FactView]:
     yield _fact(_("requests"), count(len(requests)))
     yield _fact(_("tokens in"), count(token_sum(requests, "input_tokens")))
     yield _fact(_("tokens out"), count(token_sum(requests, "output_tokens")))
-    yield _fact(_("stop reason"), text(span, "toolloop.stop_reason"), is_code=True)
+    yield _fact(_("stop reason"), stop_word(text(span, "toolloop.stop_reason")))
     source = text(span, "toolloop.answer.source")
-    yield _fact(_("answer from"), source, is_code=True)
+    yield _fact(_("answer from"), source_word(source))
     for name in map(str, listed(span, "toolloop.delegated_to")):
         yield _fact(_("handed over to"), name, is_code=True)
     yield _fact(_("run"), span.run, is_code=True)

@@ -13,6 +13,7 @@ from django import template
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from traces.inspection.marks import flag_word, stop_word
 from traces.inspection.view_models import BarView, BlockView, LineView
 from traces.line_html import bars_html, lines_html, plain_blocks_html, ticks_html
 
@@ -40,6 +41,10 @@ def ticks(text: str) -> SafeString:
     """A sentence in which what stands between back quotes is code; everything is escaped."""
     # Escaped where it is made.
     return mark_safe(ticks_html(text))
+
+
+register.filter("stop_word", stop_word)
+register.filter("flag_word", flag_word)
 
 
 @register.simple_tag

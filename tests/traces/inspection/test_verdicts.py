@@ -90,6 +90,10 @@ def test_every_stop_reason_of_the_engine_is_among_the_tested_endings() -> None:
     assert {("answered", 1), ("delegated", 1), ("cancelled", None)} <= tested
 
 
+def test_every_stop_reason_has_a_word_of_its_own() -> None:
+    assert {ending.reason for ending in ENDINGS} == marks.stop_reasons()
+
+
 def test_every_status_of_a_run_has_its_sentence_and_mark() -> None:
     statuses = set(RunStatus.values)
     assert statuses - {"queued"} == STATUSES.keys()
