@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
 
 
 def gettext_noop(text: str) -> str:
@@ -140,6 +140,7 @@ HINTS = (
 """What to do, one sentence each; stands behind an error."""
 
 PROBLEMS = (
+    gettext_noop("the arguments do not fit the tool's schema: %(problems)s"),
     gettext_noop("the required property %(name)s is missing"),
     gettext_noop("expected one of %(expected)s, got %(got)s"),
     gettext_noop("expected text of the %(kind)s %(expected)s, got %(got)s"),
@@ -171,6 +172,12 @@ PROBLEMS = (
     gettext_noop(
         "the arguments hold a number that JSON does not have: NaN, Infinity or one too large"
     ),
+    gettext_noop("the text is not a JSON object"),
+    gettext_noop("the text is not valid JSON and cannot be repaired without guessing"),
+    gettext_noop("the text is not valid JSON"),
+    gettext_noop("the text ends inside the object"),
+    gettext_noop("the text ends inside a string"),
+    gettext_noop("the text ends inside a comment"),
     gettext_noop("%(rule)s is %(expected)s, got %(got)s"),
 )
 """What is wrong with arguments, as clauses."""
@@ -178,7 +185,8 @@ PROBLEMS = (
 MISFIT = "the arguments do not fit the tool's schema: "
 """What stands before the problems that validation found."""
 
-_PROBLEMS_OF = gettext_noop("the arguments do not fit the tool's schema: %(problems)s")
+_TWO_PROBLEMS = gettext_noop("%(first)s; %(second)s")
+_MOST_CHARS = 20_000
 _VALUE = re.compile(r"%\\?\((\w+)\\?\)s")
 _PLACED = re.compile(r"(/[^:\s]*): (.*)", re.DOTALL)
 _NEXT_PROBLEM = re.compile(r"; (?!allowed are)")
@@ -203,21 +211,36 @@ def own_words(text: str, say: Say, cut: Say = str) -> str | None:
     template, values = found
     shown = {name: cut(value) for name, value in values.items()}
     if "problem" in values:
-        shown["problem"] = _all_problems(values["problem"], say, cut)
+        shown["problem"] = own_problem(values["problem"], say, cut)
     return say(template) % shown
 
 
 def own_problem(text: str, say: Say, cut: Say = str) -> str:
-    """One thing that is wrong with arguments, in the reader's language, where it is known; with the
-    JSON pointer before it, as code."""
+    """What is wrong with arguments, in the reader's language, where it is known; behind its JSON
+    pointer where it has one."""
     placed = _PLACED.fullmatch(text)
     if placed:
-        return f"`{placed[1]}`: {own_problem(placed[2], say, cut)}"
+        return f"{placed[1]}: {own_problem(placed[2], say, cut)}"
     found = _find(text, PROBLEMS)
     if found is None:
         return cut(text)
     template, values = found
-    return say(template) % {name: cut(value) for name, value in values.items()}
+    shown = {name: cut(value) for name, value in values.items()}
+    if "fault" in values:
+        shown["fault"] = own_problem(values["fault"], say, cut)
+    if "problems" in values:
+        each = [own_problem(problem, say, cut) for problem in problems_of(text)]
+        shown["problems"] = reduce(
+            lambda first, second: say(_TWO_PROBLEMS) % {"first": first, "second": second}, each
+        )
+    return say(template) % shown
+
+
+def problems_of(text: str) -> list[str]:
+    """What validation found, one by one; empty where it found nothing."""
+    if MISFIT not in text:
+        return []
+    return _NEXT_PROBLEM.split(text.split(MISFIT, 1)[1])
 
 
 def split_hint(text: str) -> tuple[str, str]:
@@ -228,16 +251,10 @@ def split_hint(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def _all_problems(text: str, say: Say, cut: Say) -> str:
-    if not text.startswith(MISFIT):
-        return own_problem(text, say, cut)
-    parts = _NEXT_PROBLEM.split(text.removeprefix(MISFIT))
-    problems = "; ".join(own_problem(part, say, cut) for part in parts)
-    return say(_PROBLEMS_OF) % {"problems": problems}
-
-
 def _find(text: str, templates: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
     """The template that a text was made with, and its values."""
+    if len(text) > _MOST_CHARS:
+        return None
     for template in templates:
         if found := _pattern(template).fullmatch(text):
             return template, found.groupdict()

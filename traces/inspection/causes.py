@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents.loop.own_words import MISFIT, is_own, split_hint
+from agents.loop.own_words import is_own, problems_of, split_hint
 from traces.inspection.formats import count, one_line, seconds
 from traces.inspection.marks import call_state
 from traces.inspection.own_words import own_clause, own_problem, quoted
@@ -182,8 +182,8 @@ def argument_problem(error: str) -> str:
 def _misfit(error: str) -> str:
     """What did not fit, in an error about arguments; empty for any other."""
     problem = _RECEIVED.sub("", error)
-    if MISFIT in problem:
-        return problem.split(MISFIT, 1)[1].split("; ", 1)[0]
+    if found := problems_of(problem):
+        return found[0]
     if problem.startswith("Invalid arguments for ") and ": " in problem:
         return problem.split(": ", 1)[1]
     return ""

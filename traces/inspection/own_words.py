@@ -6,9 +6,13 @@ are recognised; what a provider, a server or a tool said stays as it is.
 
 from __future__ import annotations
 
+import re
+
 from agents.loop import own_words
 from traces.inspection.formats import LINE_CHARS, one_line
 from traces.inspection.words import gettext as _
+
+_POINTER = re.compile(r"^(/[^:\s]*): ")
 
 
 def own_line(text: str, limit: int = LINE_CHARS) -> str:
@@ -24,7 +28,8 @@ def own_clause(text: str, limit: int = LINE_CHARS) -> str:
 
 def own_problem(text: str, limit: int = LINE_CHARS) -> str:
     """One thing that is wrong with arguments: "`/days`: expected integer, got "x""."""
-    return own_words.own_problem(text, _, lambda value: one_line(value, limit)).rstrip(".")
+    said = own_words.own_problem(text, _, lambda value: one_line(value, limit)).rstrip(".")
+    return _POINTER.sub(r"`\1`: ", said)
 
 
 def quoted(text: str) -> str:

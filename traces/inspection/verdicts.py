@@ -103,7 +103,8 @@ def run_verdict(reading: Reading, agent: SpanRecord | None) -> RunVerdict:
 
 def _why(reading: Reading, agent: SpanRecord | None, headline: str) -> str:
     """The recorded error without its hint, unless the headline has it."""
-    if agent is None:
+    if agent is None or text(agent, "toolloop.stop_reason") == "errors":
+        # The headline names the call and its error.
         return ""
     error, failed = text(agent, "toolloop.error"), last_failure(reading, agent.run)
     if failed is not None:
