@@ -6,13 +6,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.browser.commands import run_python
-from tests.browser.conftest import ROOT, OpenTab, Site
+from tests.browser.conftest import ROOT, USUAL, OpenTab, Site, log_in
+from tests.browser.growing import open_running_trace, quick_site, read_while_it_grows
 from tests.traces.large import SPANS_PER_TURN, span_id
 
 BEFORE, TURNS, SECONDS = 12, 52, 0.1
@@ -59,3 +61,16 @@ def test_what_is_read_keeps_its_place_and_its_selection(tabs: OpenTab, address: 
         seen.add(str(place()))
     assert seen == {str(before)}
     expect(page.locator("#detail h2")).to_have_text("weather / get")
+
+
+def test_a_run_of_this_process_grows_below_what_is_read(tmp_path: Path, browser: Browser) -> None:
+    with quick_site(tmp_path, turns=45, per_second=50) as site:
+        context = browser.new_context(**USUAL)
+        page = context.new_page()
+        log_in(page, site)
+        open_running_trace(page, site)
+        seen = read_while_it_grows(page, turn=6, rows=100)
+        context.close()
+    assert seen.drift < 2
+    assert seen.is_kept
+    assert seen.looks > 10
