@@ -15,7 +15,8 @@ import pytest
 from playwright.sync_api import Browser, Page, StorageState, ViewportSize, expect
 
 from tests.browser.chatting import say, start, wait_for_end
-from tests.browser.conftest import USUAL, Site
+from tests.browser.commands import run_python
+from tests.browser.conftest import USUAL, Site, log_in, served
 
 SERIOUS = ("serious", "critical")
 SIZES = {
@@ -23,11 +24,30 @@ SIZES = {
     "narrow": ViewportSize(width=390, height=844),
 }
 LOOKS = [("light", "wide"), ("dark", "narrow")]
+ROWS = "#result_list tbody th a"
 PARTS = "#detail [role=tab]"
 SIDEWAYS = "document.scrollingElement.scrollWidth - innerWidth"
 LONG_NAME = "notes__" + "a_very_long_name_" * 4
 
 DAYS = "How many days are there from 3 March to 24 December 2026?"
+
+LONG_WORD = "x" * 120
+LONG_NAMES = f"""
+from django.utils import timezone
+from agents.models import *
+provider = Provider.objects.get()
+provider.base_url, provider.max_retries = 'http://127.0.0.1:9/{LONG_WORD}', 0
+provider.save()
+server = Server.objects.create(
+    server_id='{"long-" * 9}server', transport='http', url='http://127.0.0.1:9/{LONG_WORD}',
+    checked_at=timezone.now(), last_error='cannot connect to {LONG_WORD}')
+Tool.objects.create(
+    server=server, name='{LONG_NAME}', description='{LONG_WORD}', definition_hash='0' * 64,
+    first_seen=timezone.now(), last_seen=timezone.now(),
+    input_schema={{'type': 'object', 'properties': {{'{"k" * 70}': {{'type': 'string'}}}}}})
+AssistantServer.objects.create(assistant=Assistant.objects.get(assistant_id='demo'), server=server)
+"""
+"""What an operator may have: a provider, a server and a tool with long names."""
 
 
 @pytest.fixture(params=LOOKS, ids=["-".join(look) for look in LOOKS])
@@ -139,3 +159,34 @@ def test_the_form_of_an_assistant_and_of_a_server(site: Site, tab: Page) -> None
         tab.locator("#result_list tbody a").first.click()
         tab.wait_for_load_state()
         check(tab)
+
+
+def test_long_names_and_words_do_not_make_a_phone_scroll_sideways(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with served(tmp_path) as site:
+        run_python(site, LONG_NAMES)
+        context = browser.new_context(**{**USUAL, "viewport": SIZES["narrow"]})
+        page = context.new_page()
+        log_in(page, site)
+        page.goto(f"{site.url}c/new/")
+        check(page)
+        say(page, LONG_WORD)
+        wait_for_end(page)
+        check(page)
+        page.locator(".run-acts a").last.click()
+        page.wait_for_selector("#tree .tr")
+        check(page)
+        page.locator('#tree .tr[data-kind="policy"]').click()
+        page.locator(f'{PARTS}[data-part="policy"]').click()
+        page.locator("#detail .wide table").wait_for()
+        check(page)
+        for path in ("traces/", "admin/agents/server/", "admin/agents/assistant/"):
+            page.goto(f"{site.url}{path}")
+            check(page)
+        for path in ("agents/server", "agents/assistant"):
+            page.goto(f"{site.url}admin/{path}/")
+            for address in [link.get_attribute("href") for link in page.locator(ROWS).all()]:
+                page.goto(f"{site.url.rstrip('/')}{address}")
+                check(page)
+        context.close()
