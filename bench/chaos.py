@@ -31,6 +31,12 @@ from tests.fake_provider import Step, error
 from tests.several.processes import Installation, ask
 from tests.several.services import private_postgres, private_redis, wait_for
 
+TOP_UP_SECONDS = 0.2
+"""How often ended runs are replaced by new ones."""
+
+AWAY_SECONDS = 1.0
+"""How long Redis is gone."""
+
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser
 
@@ -118,7 +124,7 @@ def measure(seconds: float, at_once: int) -> bool:
                 until = time.monotonic() + seconds / 3
                 while time.monotonic() < until:
                     asking.top_up()
-                    time.sleep(0.2)
+                    time.sleep(TOP_UP_SECONDS)
                 failure()
         began = time.monotonic()
         own = Run.objects.filter(pk__in=asking.runs)
@@ -154,7 +160,7 @@ def redis_restart(redis: Any) -> Callable[[], None]:
 
     def restart() -> None:
         redis.stop()
-        time.sleep(1)
+        time.sleep(AWAY_SECONDS)
         redis.start()
 
     return restart

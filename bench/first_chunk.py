@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import re
 import statistics
@@ -25,32 +24,15 @@ from pathlib import Path
 import httpx2
 
 from bench.sockets import Socket
+from bench.streaming import stream_pieces
 
 ROOT = Path(__file__).parent.parent
 MOST_MS, MOST_MB = 50.0, 200.0
 
 
 async def answer_with_time(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """One provider connection: each answer begins with the time at which it is written."""
-    try:
-        while True:
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = re.search(rb"(?i)content-length: *(\d+)", head)
-            await reader.readexactly(int(length.group(1)) if length else 0)
-            writer.write(
-                b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-                b"Transfer-Encoding: chunked\r\n\r\n"
-            )
-            for content, finish in ((f"@{time.time_ns()}@", None), ("", "stop")):
-                choice = {"index": 0, "delta": {"content": content}, "finish_reason": finish}
-                event = f"data: {json.dumps({'choices': [choice]})}\n\n".encode()
-                writer.write(b"%x\r\n%s\r\n" % (len(event), event))
-                await writer.drain()
-                await asyncio.sleep(0.02)
-            writer.write(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
-            await writer.drain()
-    except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-        writer.close()
+    """One provider connection: each answer is the time at which it is written."""
+    await stream_pieces(reader, writer, lambda: [f"@{time.time_ns()}@"], pause=0.02)
 
 
 def serve(folder: Path, provider_url: str) -> tuple[subprocess.Popen[str], str, str]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import re
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.streaming import stream_pieces
 from tests.several.person import Page, Person
 from tests.several.processes import Installation, Web
 from tests.several.services import private_postgres, private_redis
@@ -36,31 +36,6 @@ WAIT_SECONDS = 240.0
 def words(count: int) -> list[str]:
     """The answer, one piece per delta."""
     return [f"w{number:05} " for number in range(count)]
-
-
-async def stream_words(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: int
-) -> None:
-    """One connection to the provider: each answer is all words, one per chunk."""
-    try:
-        while True:
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = re.search(rb"(?i)content-length: *(\d+)", head)
-            await reader.readexactly(int(length.group(1)) if length else 0)
-            writer.write(
-                b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-                b"Transfer-Encoding: chunked\r\n\r\n"
-            )
-            for piece in words(count):
-                delta = {"choices": [{"index": 0, "delta": {"content": piece}}]}
-                event = f"data: {json.dumps(delta)}\n\n".encode()
-                writer.write(b"%x\r\n%s\r\n" % (len(event), event))
-                await writer.drain()
-                await asyncio.sleep(PAUSE_SECONDS)
-            writer.write(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
-            await writer.drain()
-    except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-        writer.close()
 
 
 @contextmanager
@@ -164,7 +139,7 @@ async def run(browsers: int, deltas: int, *, across: bool) -> list[Outcome]:
     """Serve, measure, end."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await stream_words(reader, writer, deltas)
+        await stream_pieces(reader, writer, lambda: words(deltas), pause=PAUSE_SECONDS)
 
     provider = await asyncio.start_server(answer, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{provider.sockets[0].getsockname()[1]}/v1"

@@ -17,11 +17,4 @@ def store_missing_summaries(trace_ids: Collection[str]) -> None:
     uncounted = Trace.objects.filter(pk__in=trace_ids, summary__isnull=True, end_ns__isnull=False)
     for trace in uncounted:
         summary = tally_of(load_spans(trace.pk)).sum_up(trace.start_ns, trace.end_ns or 0)
-        Trace.objects.filter(pk=trace.pk).update(
-            errors=summary.errors,
-            retries=summary.retries,
-            fell_back=summary.fell_back,
-            first_token_ms=summary.first_token_ms,
-            duration_ms=summary.duration_ms,
-            summary=summary.rail,
-        )
+        Trace.objects.filter(pk=trace.pk).update(**summary.columns())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from traces.inspection.intervals import (
     APPROVAL,
@@ -60,6 +61,18 @@ class RunSummary:
     output_tokens: int
     is_waiting: bool
     rail: dict[str, object]
+
+    def columns(self) -> dict[str, Any]:
+        """What the row of a trace keeps of it, by the names of its columns, but for the numbers
+        that the run itself tells."""
+        return {
+            "errors": self.errors,
+            "retries": self.retries,
+            "fell_back": self.fell_back,
+            "first_token_ms": self.first_token_ms,
+            "duration_ms": self.duration_ms,
+            "summary": self.rail,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,16 +44,7 @@ def ended_trace(trace: TraceRecord, event: events.RunFinished, tally: Tally | No
     )  # fmt: skip
     if tally is None:
         return ended
-    summary = tally.sum_up(trace.start_ns, end_ns)
-    return replace(
-        ended,
-        errors=summary.errors,
-        retries=summary.retries,
-        fell_back=summary.fell_back,
-        first_token_ms=summary.first_token_ms,
-        duration_ms=summary.duration_ms,
-        summary=summary.rail,
-    )
+    return replace(ended, **tally.sum_up(trace.start_ns, end_ns).columns())
 
 
 def lost_run(event: events.RunFinished) -> RunLost:

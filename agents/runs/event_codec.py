@@ -96,6 +96,7 @@ def _made(kind: Callable[..., Any], value: dict[str, Any]) -> Any:
 
 @functools.cache
 def _hints(kind: Callable[..., Any]) -> dict[str, str]:
+    # All kinds are dataclasses, which no annotation of the standard library can say.
     return {item.name: str(item.type) for item in fields(kind)}  # type: ignore[arg-type]
 
 

@@ -54,7 +54,7 @@ def _loop_call(call: JsonObject) -> ToolCall:
         name=str(call.get("name", "")),
         arguments=arguments if isinstance(arguments, str | dict) else "",
         key=str(call.get("key", "")),
-        extra=call.get("extra") or {},  # type: ignore[arg-type]
+        extra=call.get("extra") or {},  # type: ignore[arg-type]  # stored by ``call_json``
     )
 
 

@@ -72,6 +72,7 @@ class Pair:
     def __init__(self) -> None:
         self.wires, self.tab = Wires(), Tab()
         self.hub = Hub(render, render_all)
+        # The fake has what the broadcaster calls, without the base class.
         self.worker = Broadcaster(FakeRelay(self.wires))  # type: ignore[arg-type]
         web: Any = FakeRelay(self.wires)
         self.follower = Follower(self.hub, web, is_alone=lambda: True)

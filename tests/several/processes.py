@@ -156,6 +156,7 @@ class Installation:
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """What a statement finds or returns, committed."""
         with psycopg.connect(self.database) as connection:
+            # psycopg takes literal SQL alone; these statements are the tests' own.
             found = connection.execute(sql, values)  # type: ignore[arg-type]
             return found.fetchall() if found.description else []
 

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 START_SECONDS = 30.0
+LOOK_SECONDS = 0.02
+"""How often a condition is looked at."""
 
 
 def postgres_folder() -> Path | None:
@@ -59,7 +61,7 @@ def wait_for(condition: Callable[[], object], what: str, seconds: float = START_
     while not condition():
         if time.monotonic() > end:
             raise TimeoutError(f"{what} did not happen within {seconds:g} s")
-        time.sleep(0.02)
+        time.sleep(LOOK_SECONDS)
 
 
 def listens(port: int) -> bool:
