@@ -26,6 +26,10 @@ SIZES = {
 LOOKS = [("light", "wide"), ("dark", "narrow")]
 ROWS = "#result_list tbody th a"
 PARTS = "#detail [role=tab]"
+CUT_OFF = """() => [...document.querySelectorAll('#tree .why > span, #verdict h1, .smells span')]
+    .filter((e) => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1
+        && getComputedStyle(e).display !== "inline")
+    .map((e) => e.textContent)"""
 SIDEWAYS = "document.scrollingElement.scrollWidth - innerWidth"
 LONG_NAME = "notes__" + "a_very_long_name_" * 4
 
@@ -110,6 +114,7 @@ def test_a_trace_with_each_of_its_tabs_and_views(site: Site, tab: Page) -> None:
     tab.locator(".run-acts a").last.click()
     tab.wait_for_selector("#tree .tr")
     address = tab.url.partition("?")[0]
+    assert tab.evaluate(CUT_OFF) == []
     seen: set[str] = set()
     for kind in ("model", "tool_call", "policy", "turn"):
         row = tab.locator(f'#tree .tr[data-kind="{kind}"]').first
