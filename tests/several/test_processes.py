@@ -16,6 +16,9 @@ from tests.several.processes import Installation, Web, ask
 from tests.several.services import Redis, wait_for
 from tests.several.test_deployment import LONG, ended, is_answered
 
+MUCH_LONGER = f'call notes__write with {{"name": "{" ".join(["word"] * 1200)}", "text": "t"}}'
+"""Its answer takes much longer than a stop without Redis needs, on a busy machine too."""
+
 SUBMIT = """
 from django.contrib.auth import get_user_model
 from agents.models import Assistant
@@ -76,7 +79,7 @@ async def test_a_run_in_another_process_is_shown_approved_and_stopped(
         await page.wait_for(lambda: page.shows('data-state="denied"') and ended(page), "the end")
         assert installation.run_row("status", "stop_reason") == ("completed", "answered")
         page.got.clear()
-        await page.say(LONG)
+        await page.say(MUCH_LONGER)
         await page.wait_for(lambda: page.shows("data-stop"), "the run")
         await page.socket.send({"type": "stop"})
         await page.wait_for(lambda: ended(page), "the end")
