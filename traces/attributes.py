@@ -125,3 +125,6 @@ PAYLOADS = frozenset(
     }
 )
 """Attributes that are stored once as blobs."""
+
+SHARED = frozenset({"gen_ai.input.messages"})
+"""Lists of which a row holds only what an earlier span of the run had not (``message_lists``)."""

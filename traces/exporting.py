@@ -5,10 +5,12 @@ Place in the house: ``traces``. Payload hashes are replaced by the payloads them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from traces.attributes import PAYLOADS
+from traces.inspection.reading import hashes_of_all
+from traces.inspection_rows import load_spans
+from traces.message_lists import SharedList
 from traces.models import Span, Trace
+from traces.records import SpanRecord
 from traces.storage import load_payloads
 
 
@@ -23,8 +25,8 @@ def find_trace(identifier: str) -> Trace | None:
 
 def trace_as_json(trace: Trace) -> dict[str, object]:
     """``{"trace": {...}, "spans": [...]}``, spans in the order in which they began."""
-    spans = list(trace.spans.order_by("position", "id"))
-    payloads = load_payloads(_hashes(spans))
+    spans = load_spans(trace.pk)
+    payloads = load_payloads(hashes_of_all(spans))
     return {
         "trace": {field.attname: getattr(trace, field.attname) for field in Trace._meta.fields},
         "spans": [_span_as_json(span, payloads) for span in spans],
@@ -36,7 +38,7 @@ def turn_value(turn: str) -> int | str | None:
     return int(turn) if turn.isdigit() else turn or None
 
 
-def _span_as_json(span: Span, payloads: dict[str, object]) -> dict[str, object]:
+def _span_as_json(span: SpanRecord, payloads: dict[str, object]) -> dict[str, object]:
     return {
         "id": span.id,
         "parent": span.parent or None,
@@ -54,14 +56,7 @@ def _span_as_json(span: Span, payloads: dict[str, object]) -> dict[str, object]:
     }
 
 
-def _hashes(spans: Iterable[Span]) -> Iterator[str]:
-    for span in spans:
-        for name, value in span.attributes.items():
-            if name in PAYLOADS:
-                yield from value if isinstance(value, list) else [value]
-
-
 def _resolve(value: object, payloads: dict[str, object]) -> object:
-    if isinstance(value, list):
+    if isinstance(value, list | SharedList):
         return [payloads.get(digest) for digest in value]
     return payloads.get(str(value))

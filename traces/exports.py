@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from traces.evidence import trace_as_evidence
 from traces.exporting import trace_as_json
-from traces.inspection.reading import hashes_of
+from traces.inspection.reading import hashes_of_all
 from traces.inspection_rows import load_trace
 from traces.models import Trace
 from traces.otlp import trace_as_otlp
@@ -79,7 +79,7 @@ def _loaded(trace: Trace) -> tuple[TraceRecord, list[SpanRecord], dict[str, obje
     found = load_trace(trace.pk)
     assert found is not None
     record, spans = found
-    return record, spans, load_payloads(d for span in spans for d in hashes_of(span))
+    return record, spans, load_payloads(hashes_of_all(spans))
 
 
 FORMATS = (

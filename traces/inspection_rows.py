@@ -8,10 +8,13 @@ are loaded by hash with ``traces.storage.load_payloads``: those that ``page_hash
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
+from traces.attributes import SHARED
+from traces.message_lists import read_list
 from traces.models import Span, Trace
 from traces.records import SpanRecord, TraceRecord
 
@@ -37,7 +40,18 @@ def load_spans(trace_id: str) -> list[SpanRecord]:
     # One parser for all rows: a call of it for each takes three times as long.
     texts = [row[-1] for row in rows]
     attributes = json.loads(f"[{','.join(texts)}]")
+    _join_lists(dict(zip((row[0] for row in rows), attributes, strict=True)))
     return [_span(*row[:-1], known) for row, known in zip(rows, attributes, strict=True)]
+
+
+def _join_lists(rows: Mapping[str, dict[str, object]]) -> None:
+    """Read the lists that refer to those of earlier spans: attributes by span, in order."""
+    for name in SHARED:
+        known: dict[str, object] = {}
+        for span, attributes in rows.items():
+            value = attributes.get(name)
+            if isinstance(value, list):
+                known[span] = attributes[name] = read_list(value, known)
 
 
 def _span(

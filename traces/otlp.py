@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from traces.attributes import PAYLOADS
+from traces.message_lists import SharedList
 from traces.otlp_messages import message_in_parts, plain_tool
 from traces.records import SpanRecord, TraceRecord
 
@@ -130,7 +131,7 @@ def _values(
 
 
 def _resolve(value: object, payloads: Mapping[str, object]) -> object:
-    if isinstance(value, list):
+    if isinstance(value, list | SharedList):
         return [payloads[digest] for digest in value if digest in payloads]
     return payloads.get(str(value))
 

@@ -184,6 +184,8 @@ class _Writer:
             self._spans = {**spans, **self._spans}
             self._traces = {**traces, **self._traces}
             self._lost_runs = [*lost_runs, *self._lost_runs]
+        else:
+            self._storage.forget_payloads()
 
 
 _writers: weakref.WeakKeyDictionary[AbstractEventLoop, _Writer] = weakref.WeakKeyDictionary()

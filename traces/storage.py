@@ -21,9 +21,10 @@ from django.db import connections, models, router, transaction
 from django.db.models.constants import OnConflict
 from django.utils.module_loading import import_string
 
-from traces.attributes import PAYLOADS
+from traces.attributes import PAYLOADS, SHARED
 from traces.chunk_redaction import without_split_secrets
 from traces.inspection_rows import load_spans
+from traces.message_lists import ListWriter
 from traces.models import Blob, Span, SpanStatus, Trace
 from traces.records import Payload, RunLost, RunTakenOver, SpanRecord, TraceRecord
 from traces.redaction import Redactor, registered_secrets
@@ -65,6 +66,7 @@ class TraceStorage:
         self._known_since = time.monotonic()
         self._hashes: dict[int, tuple[object, str]] = {}
         self._names: dict[str, str] = {}
+        self._lists = ListWriter()
         self._redactor = Redactor(patterns=_patterns())
         self._secrets: frozenset[str] = frozenset()
         self._configured_secrets: frozenset[str] = frozenset()
@@ -103,8 +105,9 @@ class TraceStorage:
             del self._known_blobs[next(iter(self._known_blobs))]
 
     def forget_payloads(self) -> None:
-        """Let go of remembered values; called when no run is in memory."""
+        """Let go of remembered values; called when no run is in memory, or spans were given up."""
         self._hashes.clear()
+        self._lists.forget()
 
     def _refresh_secrets(self) -> None:
         now = time.monotonic()
@@ -135,7 +138,12 @@ class TraceStorage:
             elif isinstance(value, Payload):
                 payloads[name] = self._hash(value.value, new_blobs)
             elif isinstance(value, tuple) and name in PAYLOADS:
-                payloads[name] = [self._hash(item.value, new_blobs) for item in value]
+                hashes = [self._hash(item.value, new_blobs) for item in value]
+                payloads[name] = (
+                    self._lists.shortened(span.run, span.id, span.position, hashes)
+                    if name in SHARED
+                    else hashes
+                )
             else:
                 plain[name] = value
         attributes = self._redactor.redact(_json_text(plain))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import time
@@ -45,12 +46,21 @@ def large_trace(
 
 def stored(spans: list[SpanRecord]) -> list[SpanRecord]:
     """The spans as rows have them: payloads as hashes."""
+    known: dict[int, str] = {}
     for span in spans:
         for key, value in span.attributes.items():
             if isinstance(value, Payload):
-                text = json.dumps(value.value)
-                span.attributes[key] = hashlib.sha256(text.encode()).hexdigest()
+                span.attributes[key] = _hash(value)
+            elif isinstance(value, tuple):
+                # The next requests send the same objects again.
+                span.attributes[key] = [
+                    known.get(id(item)) or known.setdefault(id(item), _hash(item)) for item in value
+                ]
     return spans
+
+
+def _hash(payload: Payload) -> str:
+    return hashlib.sha256(json.dumps(payload.value).encode()).hexdigest()
 
 
 def store_large(turns: int, **options: object) -> None:
@@ -70,7 +80,7 @@ def _turn(
         _span(
             trace, span_id(turn, 1, trace=trace.id), own, "model", "chat m1", number, at, 40,
             place + 1,
-            **{"gen_ai.usage.input_tokens": 100 + turn},
+            **{"gen_ai.usage.input_tokens": 100 + turn, "gen_ai.input.messages": _messages(turn)},
         ),
     ]  # fmt: skip
     for call in range(CALLS):
@@ -87,6 +97,19 @@ def _turn(
             )
         )  # fmt: skip
     return spans
+
+
+@functools.cache
+def _message(turn: int, role: str) -> Payload:
+    """A message of a turn, the same one in each request that sends it."""
+    return Payload(value={"role": role, "content": f"{role} of turn {turn}"})
+
+
+def _messages(turn: int) -> tuple[Payload, ...]:
+    """What the request of a turn sends: the question, and an answer and results of each turn
+    before."""
+    before = [_message(n, role) for n in range(turn) for role in ("assistant", "tool")]
+    return (_message(0, "user"), *before)
 
 
 def _span(

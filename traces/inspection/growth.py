@@ -21,7 +21,7 @@ from traces.inspection.panel_models import (
     SentAgainView,
     SeriesView,
 )
-from traces.inspection.reading import Reading, integer, listed, tool_title
+from traces.inspection.reading import Reading, integer, listed, new_hashes, tool_title
 from traces.inspection.repeats import main_run
 from traces.inspection.row_texts import request_title
 from traces.inspection.texts import content_text
@@ -287,10 +287,10 @@ def growth_hashes(reading: Reading) -> list[str]:
     names = ("gen_ai.input.messages", "gen_ai.tool.definitions")
     return list(
         dict.fromkeys(
-            str(digest)
+            digest
             for span in reading.spans
             if span.kind == "model" and span.run == run
             for name in names
-            for digest in listed(span, name)
+            for digest in new_hashes(span, name)
         )
     )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from traces.attributes import PAYLOADS
 from traces.inspection.marks import NOT_FAILURES
+from traces.message_lists import SharedList
 from traces.records import SpanRecord, TraceRecord
 
 
@@ -184,6 +185,8 @@ def text(span: SpanRecord, name: str) -> str:
 def listed(span: SpanRecord, name: str) -> list[object]:
     """A list of a span's attributes, empty where there is none."""
     value = span.attributes.get(name)
+    if isinstance(value, SharedList):
+        return list(value)
     return value if isinstance(value, list) else []
 
 
@@ -258,4 +261,21 @@ def hashes_of(span: SpanRecord, *names: str) -> Iterator[str]:
         value = span.attributes.get(name)
         if name not in PAYLOADS or value is None:
             continue
-        yield from (str(item) for item in value) if isinstance(value, list) else [str(value)]
+        is_list = isinstance(value, list | SharedList)
+        yield from (str(item) for item in value) if is_list else [str(value)]
+
+
+def hashes_of_all(spans: Sequence[SpanRecord]) -> Iterator[str]:
+    """The hashes that all payload attributes of a trace's spans hold."""
+    for span in spans:
+        for name in span.attributes:
+            yield from new_hashes(span, name)
+
+
+def new_hashes(span: SpanRecord, name: str) -> Iterator[str]:
+    """The hashes of a list that no earlier span of the trace has told already."""
+    value = span.attributes.get(name)
+    if isinstance(value, SharedList):
+        yield from value.own
+    else:
+        yield from hashes_of(span, name)
