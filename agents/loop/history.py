@@ -97,7 +97,10 @@ def _with_own_key(call: ToolCall, keys: set[str]) -> ToolCall:
 def _answers(
     opened: Message, tail: Sequence[Message], notes: list[str]
 ) -> tuple[list[Message], list[Message]]:
-    """One result per call in the order of the calls, and the messages that are no results."""
+    """One result per call in the order of the calls, and the messages that are no results.
+
+    Results are stored as they come: another order among them is no fault.
+    """
     found: dict[str, Message] = {}
     others: list[Message] = []
     is_apart = False
@@ -110,6 +113,8 @@ def _answers(
         if call is None:
             notes.append(f"dropped a result without a call (id {message.tool_call_id!r:.60})")
         else:
+            if message.tool_call_id != call.id:
+                notes.append(f"gave a result the id of its call ({call.id!r:.60})")
             found[call.key] = _bound_to(message, call)
     if is_apart and found:
         notes.append("moved results right behind their calls")
