@@ -22,6 +22,7 @@ from agents.admin.checks import server_line
 from agents.admin.common import AppAdmin
 from agents.admin.marks import annotation_marks, json_text, server_state, state
 from agents.admin.server_form import ServerForm, command_line
+from agents.admin.tool_reviews import marks_of, waiting_names
 from agents.encryption import DecryptionFailed
 from agents.loop.catalog import LeftOut
 from agents.models import Server, Tool, Transport
@@ -34,7 +35,7 @@ class ToolLine:
     """A discovered tool for the page of its server."""
 
     tool: Tool
-    marks: list[tuple[str, str]]
+    marks: tuple[tuple[str, str], ...]
     schema: str
     left_out: tuple[tuple[str, str], ...] = ()
     """Why the model is not offered it, or one of its name: the reason and its detail."""
@@ -83,6 +84,7 @@ class ServerAdmin(AppAdmin):
             (gettext_lazy("Module"), {"fields": ["module"], "classes": ["for-python"]}),
             (gettext_lazy("Limits"),
              {"fields": ["tool_timeout_seconds", "tool_max_seconds", "parallel_calls"]}),
+            (gettext_lazy("Changed tools"), {"fields": ["review"]}),
         ]  # fmt: skip
         if is_superuser:
             groups.append((gettext_lazy("Trust"), {"fields": ["trust_names"]}))
@@ -96,7 +98,7 @@ class ServerAdmin(AppAdmin):
             return ()
         return (
             "server_id", "transport", "place", "masked_headers", "tool_timeout_seconds",
-            "tool_max_seconds", "parallel_calls",
+            "tool_max_seconds", "parallel_calls", "review",
         )  # fmt: skip
 
     def render_change_form(
@@ -180,18 +182,24 @@ def _stored_transport(server: Server) -> str:
 
 
 def _tool_lines(server: Server) -> list[ToolLine]:
+    waiting = waiting_names(server)
     return [
         ToolLine(
             tool=tool,
-            marks=annotation_marks(tool.annotations),
+            marks=(
+                *annotation_marks(tool.annotations),
+                *(("ann warn", mark.word) for mark in marks_of(tool)),
+            ),
             schema=json_text(tool.input_schema),
-            left_out=tuple(_left_out(tool)) if tool.vanished_at is None else (),
+            left_out=tuple(_left_out(tool, waiting)) if tool.vanished_at is None else (),
         )
         for tool in server.tools.order_by("vanished_at", "position", "name")
     ]
 
 
-def _left_out(tool: Tool) -> Iterator[tuple[str, str]]:
+def _left_out(tool: Tool, waiting: set[str]) -> Iterator[tuple[str, str]]:
+    if tool.name in waiting:
+        yield LeftOut.NEEDS_REVIEW.value, _("its definition changed: open it to see how")
     if problem := schema_problem(tool.input_schema):
         yield LeftOut.INVALID_SCHEMA.value, problem
     if tool.is_listed_twice:

@@ -15,8 +15,6 @@ from agents.models.configuration import (
     Provider,
     Review,
     Server,
-    Tool,
-    ToolSample,
     Transport,
     TrustedName,
     TrustedNameKind,
@@ -33,6 +31,7 @@ from agents.models.conversations import (
     Worker,
     new_id,
 )
+from agents.models.tools import Tool, ToolDefinition, ToolSample
 
 __all__ = [
     "FINAL_STATUSES",
@@ -53,6 +52,7 @@ __all__ = [
     "RunStatus",
     "Server",
     "Tool",
+    "ToolDefinition",
     "ToolSample",
     "Transport",
     "TrustedName",

@@ -67,9 +67,9 @@ class Transport(models.TextChoices):
 class Review(models.TextChoices):
     """What happens when a tool's definition changes."""
 
-    BLOCK = "block", "block until approved"
-    WARN = "warn", "warn"
-    OFF = "off", "off"
+    BLOCK = "block", gettext_lazy("block until approved")
+    WARN = "warn", gettext_lazy("warn")
+    OFF = "off", gettext_lazy("off")
 
 
 class Server(models.Model):
@@ -122,58 +122,6 @@ class Server(models.Model):
 
     def __str__(self) -> str:
         return self.server_id
-
-
-class Tool(models.Model):
-    """One tool of a server as it was last discovered. ``vanished_at`` is set when a listing lacks
-    it; of a name that ``is_listed_twice`` the first counts.
-    """
-
-    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="tools")
-    name = models.CharField(max_length=500)
-    position = models.PositiveIntegerField(default=0)
-    title = models.CharField(max_length=500, blank=True)
-    description = models.TextField(blank=True)
-    input_schema = models.JSONField(null=True, blank=True)
-    output_schema = models.JSONField(null=True, blank=True)
-    annotations = models.JSONField(default=dict, blank=True)
-    is_listed_twice = models.BooleanField(default=False)
-    definition_hash = models.CharField(max_length=64)
-    first_seen = models.DateTimeField()
-    last_seen = models.DateTimeField()
-    vanished_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["server", "position", "name"]
-        constraints = [
-            models.UniqueConstraint(fields=["server", "name"], name="tool_once_per_server"),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class ToolSample(models.Model):
-    """An example of a tool's use; kept by name, so that it outlives a server that is down."""
-
-    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="samples")
-    tool = models.CharField(max_length=500)
-    position = models.PositiveIntegerField(default=0)
-    name = models.CharField(max_length=200)
-    description = models.TextField(blank=True)
-    input = models.JSONField(null=True, blank=True)
-    output = models.JSONField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["server", "tool", "position"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["server", "tool", "position"], name="tool_sample_position_unique"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.tool}: {self.name}"
 
 
 class OnToolError(models.TextChoices):

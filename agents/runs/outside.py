@@ -34,11 +34,11 @@ from agents.runs.plans import (
     load_assistant,
     load_child_plan,
     load_provider,
-    load_servers,
     model_choice,
     read_prompts,
 )
 from agents.runs.resources import RunResources
+from agents.runs.tool_review import ReviewedTools
 
 MAX_DEPTH = 5
 """How deep assistants may delegate (section 10 of the contract)."""
@@ -96,15 +96,9 @@ class RunOutside:
 
     async def tools(self, servers: Sequence[str]) -> ToolCaller:
         """The callers of these servers, opened when they are used."""
-        configs = dict(self._plan.servers)
-        missing = [server for server in servers if server not in configs]
-        if missing:
-            found = await sync_to_async(load_servers)(missing)
-            unknown = [server for server in missing if server not in found]
-            if unknown:
-                raise HookError(f"The create hook named unknown servers: {', '.join(unknown)}")
-            configs.update(found)
-        return self._resources.pool.servers({server: configs[server] for server in servers})
+        plan = self._plan
+        chosen = {server: plan.servers[server] for server in servers}
+        return ReviewedTools(self._resources.pool.servers(chosen), plan.reviews)
 
     async def fallback(self) -> FallbackAssistant:
         """The assistant's own fallback assistant, or the one that comes with the application."""

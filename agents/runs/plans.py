@@ -35,6 +35,7 @@ from agents.runs.resuming import last_call_row, read_resume
 from agents.runs.server_configs import server_config
 from agents.runs.statements import fetch_row, fetch_rows
 from agents.runs.stored_messages import loop_message, read_path
+from agents.runs.tool_review import ServerReview, load_reviews
 from agents.runs.trust import is_trusted_module
 
 FALLBACK_ASSISTANT = "toolloop.loop_fallback"
@@ -75,6 +76,7 @@ class RunPlan:
     assistant: AssistantConfig
     models: ModelChoice
     servers: dict[str, ServerConfig]
+    reviews: dict[str, ServerReview] = field(default_factory=dict)
     history: tuple[Message, ...] = ()
     message: Message | None = None
     leaf_id: str | None = None
@@ -146,12 +148,6 @@ def load_provider(provider_id: str) -> ProviderFacts | None:
     return provider_facts(Provider.objects.filter(provider_id=provider_id).first())
 
 
-def load_servers(server_ids: Sequence[str]) -> dict[str, ServerConfig]:
-    """The configurations of servers that exist, by their ids."""
-    rows = Server.objects.filter(server_id__in=server_ids).prefetch_related("samples")
-    return {row.server_id: server_config(row) for row in rows}
-
-
 def model_choice(assistant: Assistant) -> ModelChoice:
     """Which models an assistant asks."""
     return ModelChoice(
@@ -191,6 +187,7 @@ def _plan(
             link.server.server_id: server_config(link.server, _fetch_samples(link.server))
             for link in links
         },
+        reviews=load_reviews(link.server for link in links),
         history=history,
         message=message,
         leaf_id=leaf_id,

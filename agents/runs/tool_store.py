@@ -14,20 +14,24 @@ from django.utils import timezone
 
 from agents.loop.interfaces import ServerListing, ToolSpec
 from agents.loop.messages import JsonObject
-from agents.models import Server, Tool
+from agents.models import Server, Tool, ToolDefinition
 from agents.texts import storable
 
 SEEN_AGAIN_AFTER = timedelta(minutes=1)
 """An unchanged listing is written again only after this time, so that runs stay cheap."""
 
-_MAX_NAME = 500
+MAX_NAME = 500
+"""Characters of a tool's name; a tool with a longer one is not stored, and never offered."""
+
+MAX_REMEMBERED = 5000
 
 
 def store_listing(server: Server, listing: ServerListing, *, now: datetime | None = None) -> bool:
     """Make the rows of a server's tools equal to its listing; tells whether anything was written.
 
     A tool that is not listed any more keeps its row with ``vanished_at``. Of a name that is listed
-    twice the first counts. One transaction; a single query when nothing changed.
+    twice the first counts. Every definition is kept; the first one of a name is approved. One
+    transaction; a single query when nothing changed.
     """
     moment = now or timezone.now()
     wanted = _wanted_tools(listing)
@@ -43,7 +47,10 @@ def store_listing(server: Server, listing: ServerListing, *, now: datetime | Non
     if is_same and is_recent and not server.last_error and server.protocol == listing.protocol:
         return False
     with transaction.atomic():
+        # Two processes that list a new tool for the first time must not approve two definitions.
+        Server.objects.select_for_update().get(pk=server.pk)
         _write_tools(server, wanted, stored, moment)
+        _write_definitions(server, listing, moment)
         server.protocol, server.last_error, server.checked_at = listing.protocol[:40], "", moment
         server.save(update_fields=["protocol", "last_error", "checked_at"])
     return True
@@ -69,8 +76,21 @@ def definition_of(spec: ToolSpec) -> JsonObject:
 
 def definition_hash(spec: ToolSpec) -> str:
     """The SHA-256 of a tool's definition, the same for the same definition."""
-    text = json.dumps(definition_of(spec), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    known = _hashes.get(id(spec.input_schema))
+    if known is not None and known[0] is spec.input_schema and known[1] == definition_of(spec):
+        return known[2]
+    definition = definition_of(spec)
+    text = json.dumps(definition, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    if len(_hashes) >= MAX_REMEMBERED:
+        _hashes.clear()
+    _hashes[id(spec.input_schema)] = spec.input_schema, definition, digest
+    return digest
+
+
+_hashes: dict[int, tuple[object, JsonObject, str]] = {}
+"""Hashes by the identity of a schema, which is held: open servers list the same objects to every
+run."""
 
 
 def _wanted_tools(listing: ServerListing) -> dict[str, Tool]:
@@ -81,7 +101,7 @@ def _wanted_tools(listing: ServerListing) -> dict[str, Tool]:
         if name in rows:
             rows[name].is_listed_twice = True
             continue
-        if not 0 < len(name) <= _MAX_NAME:
+        if not 0 < len(name) <= MAX_NAME:
             continue
         rows[name] = Tool(
             name=name,
@@ -116,3 +136,28 @@ def _write_tools(
     )  # fmt: skip
     gone = Tool.objects.filter(server=server, vanished_at__isnull=True).exclude(name__in=wanted)
     gone.update(vanished_at=moment)
+
+
+def _write_definitions(server: Server, listing: ServerListing, moment: datetime) -> None:
+    """Keep every definition that was listed; of a name that is new, approve it."""
+    known = set(ToolDefinition.objects.filter(server=server).values_list("name", flat=True))
+    rows: dict[str, ToolDefinition] = {}
+    for spec in listing.tools:
+        name = storable(spec.name)
+        if name in rows or not 0 < len(name) <= MAX_NAME:
+            continue
+        rows[name] = ToolDefinition(
+            server=server,
+            name=name,
+            definition_hash=definition_hash(spec),
+            definition=storable(definition_of(spec)),
+            first_seen=moment,
+            last_seen=moment,
+            approved_at=None if name in known else moment,
+        )
+    ToolDefinition.objects.bulk_create(
+        rows.values(),
+        update_conflicts=True,
+        unique_fields=["server", "name", "definition_hash"],
+        update_fields=["last_seen"],
+    )
