@@ -12,10 +12,12 @@ from typing import ClassVar
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.checks import InlineModelAdminChecks
+from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, F, Model, OuterRef, QuerySet
 from django.forms.models import BaseModelFormSet, modelformset_factory
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, render
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -26,6 +28,7 @@ from agents.admin.fields import ReadableJSONField
 from agents.admin.marks import annotation_marks, json_block, state
 from agents.admin.numbers import NumbersForm
 from agents.admin.tool_reviews import approve, marks_of, review_view
+from agents.admin.tool_trial import trial_page
 from agents.models import Tool, ToolDefinition, ToolSample
 
 _FAR = 1_000_000
@@ -181,6 +184,30 @@ class ToolAdmin(AppAdmin):
             context["review"] = review_view(row)
             context["can_approve"] = self.has_change_permission(request, row)
         return super().render_change_form(request, context, **kwargs)
+
+    def get_urls(self) -> list[URLPattern]:
+        """The page to try a tool before Django's own."""
+        view = self.admin_site.admin_view(self.show_trial)
+        return [path("<int:key>/try/", view, name="agents_tool_try"), *super().get_urls()]
+
+    def show_trial(self, request: HttpRequest, key: int) -> HttpResponse:
+        """Call a tool by hand: who may change tools may do it."""
+        tool = get_object_or_404(Tool.objects.select_related("server"), pk=key)
+        if not self.has_change_permission(request, tool):
+            raise PermissionDenied
+        page, trial = trial_page(request, tool)
+        if trial is not None:
+            told = f"tried: {page.arguments}"[:900] + f" -> {trial.reply.outcome.value}"
+            self.log_change(request, tool, told)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Try %(server)s / %(tool)s")
+            % {"server": tool.server.server_id, "tool": tool.name},
+            "tool": tool,
+            "page": page,
+            "opts": self.opts,
+        }
+        return render(request, "admin/agents/tool/try.html", context)
 
     def press_approve(self, request: HttpRequest, row: Tool) -> tuple[bool, str]:
         """Approve the definition that the person has read; not one that came meanwhile."""
