@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -22,6 +25,7 @@ from agents.admin.checks import server_line
 from agents.admin.common import AppAdmin
 from agents.admin.marks import annotation_marks, json_text, server_state, state
 from agents.admin.server_form import ServerForm, command_line
+from agents.admin.server_log import protocol_words, record_messages, server_log
 from agents.admin.tool_reviews import marks_of, waiting_names
 from agents.encryption import DecryptionFailed
 from agents.loop.catalog import LeftOut
@@ -47,7 +51,7 @@ class ServerAdmin(AppAdmin):
 
     form = ServerForm
     change_form_template = "admin/agents/server/change_form.html"
-    buttons = {"test": "press_test", "refresh": "press_refresh"}
+    buttons = {"test": "press_test", "refresh": "press_refresh", "record": "press_record"}
     list_display = ("server_id", "transport", "place", "status", "tool_count", "checked_at")
     list_filter = ("transport",)
     search_fields = ("server_id", "url", "command", "module")
@@ -108,6 +112,7 @@ class ServerAdmin(AppAdmin):
         row = kwargs.get("obj")
         if isinstance(row, Server):
             context["server_state"] = server_state(row)
+            context["protocol"] = protocol_words(row.protocol)
             context["tool_lines"] = _tool_lines(row)
             context["can_press"] = self.has_change_permission(request, row)
         return super().render_change_form(request, context, **kwargs)
@@ -151,6 +156,31 @@ class ServerAdmin(AppAdmin):
         """Have the connection of this process list the tools again."""
         [check] = refresh_servers([row])
         return not check.error, server_line(check)
+
+    def press_record(self, request: HttpRequest, row: Server) -> tuple[bool, str]:
+        """Keep whole messages for a while, to be read in the log."""
+        if not record_messages(row):
+            return False, _("This process executes no runs: look at the log of one that does.")
+        return True, _("Messages are recorded for ten minutes; the log shows them.")
+
+    def get_urls(self) -> list[URLPattern]:
+        """The log before Django's own pages."""
+        view = self.admin_site.admin_view(self.show_log)
+        return [path("<int:key>/log/", view, name="agents_server_log"), *super().get_urls()]
+
+    def show_log(self, request: HttpRequest, key: int) -> HttpResponse:
+        """The past of a server: for those who may change it, since messages hold arguments."""
+        row = get_object_or_404(Server.objects.defer(*self.encrypted), pk=key)
+        if not self.has_change_permission(request, row):
+            raise PermissionDenied
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Log of %(server)s") % {"server": row.server_id},
+            "server": row,
+            "log": server_log(row),
+            "opts": self.opts,
+        }
+        return render(request, "admin/agents/server/log.html", context)
 
     @admin.action(
         description=gettext_lazy("Refresh the tools of the selected servers"),

@@ -1,4 +1,4 @@
-"""Every definition that a tool has or had; those that are known already count as approved."""
+"""Every definition that a tool has or had, and how servers were; what is known is approved."""
 
 from __future__ import annotations
 
@@ -70,6 +70,35 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(
                         fields=("server", "name", "definition_hash"), name="tool_definition_once"
                     )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ServerHealth",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+                ("error", models.TextField(blank=True)),
+                ("protocol", models.CharField(blank=True, max_length=40)),
+                ("tools", models.PositiveIntegerField(default=0)),
+                (
+                    "server",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="health",
+                        to="agents.server",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["server", "-at", "-pk"],
+                "indexes": [
+                    models.Index(fields=["server", "-at"], name="server_health_newest"),
                 ],
             },
         ),

@@ -31,7 +31,7 @@ from agents.models.conversations import (
     Worker,
     new_id,
 )
-from agents.models.tools import Tool, ToolDefinition, ToolSample
+from agents.models.tools import ServerHealth, Tool, ToolDefinition, ToolSample
 
 __all__ = [
     "FINAL_STATUSES",
@@ -51,6 +51,7 @@ __all__ = [
     "Run",
     "RunStatus",
     "Server",
+    "ServerHealth",
     "Tool",
     "ToolDefinition",
     "ToolSample",

@@ -1,4 +1,5 @@
-"""What servers listed: their tools as they are now, every definition that a tool ever had, samples.
+"""What servers listed: their tools now, every definition that a tool ever had, samples; and how the
+servers were.
 
 Place in the house: ``agents.models``. ``agents.runs.tool_store`` writes tools and definitions.
 """
@@ -88,3 +89,23 @@ class ToolSample(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool}: {self.name}"
+
+
+class ServerHealth(models.Model):
+    """How a server was from a moment on, when somebody asked it: ``error`` is empty if it answered.
+
+    A row is written when something is different from the last one (``agents.runs.tool_store``).
+    """
+
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="health")
+    at = models.DateTimeField()
+    error = models.TextField(blank=True)
+    protocol = models.CharField(max_length=40, blank=True)
+    tools = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["server", "-at", "-pk"]
+        indexes = [models.Index(fields=["server", "-at"], name="server_health_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.server_id}: {self.error or 'ok'}"

@@ -13,19 +13,24 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.db import connection
 
+from agents.loop.errors import ServerUnavailable
 from agents.loop.interfaces import CallLimits, OnProgress, ServerListing, ToolCaller, ToolSpec
 from agents.loop.messages import JsonObject
 from agents.loop.results import ToolReply
 from agents.models import Review, Server, ToolDefinition
-from agents.runs.tool_store import MAX_NAME, definition_hash, store_listing
+from agents.runs.tool_store import MAX_NAME, definition_hash, store_failure, store_listing
 from agents.texts import storable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerReview:
-    """What is known of a server's definitions: by name and hash, whether it is approved."""
+    """What is known of a server's definitions: by name and hash, whether it is approved.
+
+    ``has_failed`` tells that it did not answer when it was last asked.
+    """
 
     mode: str = Review.BLOCK
+    has_failed: bool = False
     known: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
 
     def knows(self, listing: ServerListing) -> bool:
@@ -58,10 +63,16 @@ class ReviewedTools:
         self._reviews = dict(reviews)
 
     async def list_tools(self, server: str) -> ServerListing:
-        """A server's tools. A definition that was never seen is stored before it is judged."""
-        listing = await self._tools.list_tools(server)
+        """A server's tools. A definition that was never seen is stored before it is judged, and so
+        is a server's failure."""
         review = self._reviews.get(server, ServerReview())
-        if not review.knows(listing):
+        try:
+            listing = await self._tools.list_tools(server)
+        except ServerUnavailable as error:
+            if not review.has_failed:
+                await sync_to_async(_store_failure)(server, error.reason)
+            raise
+        if review.has_failed or not review.knows(listing):
             review = self._reviews[server] = await sync_to_async(_store)(server, listing)
         return review.marked(listing)
 
@@ -90,7 +101,7 @@ def load_review(server: Server) -> ServerReview:
         cursor.execute(_KNOWN, [server.pk])
         for name, digest, is_approved in cursor.fetchall():
             known.setdefault(name, {})[digest] = bool(is_approved)
-    return ServerReview(mode=server.review, known=known)
+    return ServerReview(mode=server.review, has_failed=bool(server.last_error), known=known)
 
 
 _KNOWN = (
@@ -105,6 +116,11 @@ def _store(server_id: str, listing: ServerListing) -> ServerReview:
         return ServerReview()
     store_listing(server, listing)
     return load_review(server)
+
+
+def _store_failure(server_id: str, reason: str) -> None:
+    for server in Server.objects.filter(server_id=server_id):
+        store_failure(server, reason)
 
 
 def _named(listing: ServerListing) -> Iterator[tuple[str, ToolSpec]]:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from agents.loop.interfaces import ServerListing, ToolSpec
 from agents.loop.messages import JsonObject
-from agents.models import Server, Tool, ToolDefinition
+from agents.models import Server, ServerHealth, Tool, ToolDefinition
 from agents.texts import storable
 
 SEEN_AGAIN_AFTER = timedelta(minutes=1)
@@ -24,6 +24,9 @@ MAX_NAME = 500
 """Characters of a tool's name; a tool with a longer one is not stored, and never offered."""
 
 MAX_REMEMBERED = 5000
+
+KEPT_HEALTH = 100
+"""Rows of a server's history."""
 
 
 def store_listing(server: Server, listing: ServerListing, *, now: datetime | None = None) -> bool:
@@ -53,13 +56,32 @@ def store_listing(server: Server, listing: ServerListing, *, now: datetime | Non
         _write_definitions(server, listing, moment)
         server.protocol, server.last_error, server.checked_at = listing.protocol[:40], "", moment
         server.save(update_fields=["protocol", "last_error", "checked_at"])
+        _note_health(server, moment, tools=len(wanted))
     return True
 
 
 def store_failure(server: Server, error: str, *, now: datetime | None = None) -> None:
     """Note that a server did not answer; its known tools stay as they are."""
-    server.last_error, server.checked_at = storable(error), now or timezone.now()
+    moment = now or timezone.now()
+    server.last_error, server.checked_at = storable(error), moment
     server.save(update_fields=["last_error", "checked_at"])
+    _note_health(server, moment, tools=0)
+
+
+def _note_health(server: Server, moment: datetime, *, tools: int) -> None:
+    """Add to a server's history what is different from the last time."""
+    protocol = "" if server.last_error else server.protocol
+    now = (server.last_error, protocol, tools)
+    last = ServerHealth.objects.filter(server=server).order_by("-at", "-pk").first()
+    if last is not None and (last.error, last.protocol, last.tools) == now:
+        return
+    ServerHealth.objects.create(
+        server=server, at=moment, error=server.last_error, protocol=protocol, tools=tools
+    )
+    kept = ServerHealth.objects.filter(server=server).order_by("-at", "-pk")[:KEPT_HEALTH]
+    ServerHealth.objects.filter(server=server).exclude(
+        pk__in=list(kept.values_list("pk", flat=True))
+    ).delete()
 
 
 def definition_of(spec: ToolSpec) -> JsonObject:
