@@ -15,6 +15,7 @@ from agents.bundle.importing import ImportOutcome, import_value, preview_value
 from agents.bundle.parsing import BundleUnreadable
 from agents.bundle.report import Report
 from agents.bundle.sources import read_source
+from agents.encryption import DecryptionFailed
 
 _SHOWN_CHARS = 200
 
@@ -55,7 +56,10 @@ class Command(BaseCommand):
             text = str(error)
             raise CommandError(text if name in text else f"{name}: {text}") from error
         act = preview_value if options["preview"] else import_value
-        outcome = act(source.value, report)
+        try:
+            outcome = act(source.value, report)
+        except DecryptionFailed as error:
+            raise CommandError(f"{name}: {error}") from error
         self._tell(outcome, name)
         if options["preview"]:
             self._show(outcome.plan)
