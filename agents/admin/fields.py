@@ -15,6 +15,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from agents.admin.prompt_presets import PROMPT_PRESETS
 from agents.bundle.assistant_entries import PROMPT_ROLES
 from agents.bundle.report import describe
 from agents.loop.messages import JsonObject, JsonValue
@@ -97,6 +98,7 @@ class PromptRows(forms.Widget):
             for number, (role, content) in enumerate(rows, start=1)
         ]
         context["roles"] = PROMPT_ROLES
+        context["presets"] = PROMPT_PRESETS
         return context
 
     def value_from_datadict(

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 
 from django.db import models, transaction
 
+from agents.bundle.changes import CREATED, UNCHANGED, UPDATED, ImportPlan, plan_import
 from agents.bundle.entries import AssistantEntry, Bundle, KnownNames, ProviderEntry, ServerEntry
 from agents.bundle.parsing import parse_bundle
 from agents.bundle.report import Finding, Report
 from agents.bundle.validation import validate_bundle
+from agents.loop.messages import JsonValue
 from agents.models import (
     Assistant,
     AssistantServer,
@@ -28,19 +30,20 @@ from agents.models import (
 
 TRUST_SOURCE = "bundle"
 
-CREATED, UPDATED, UNCHANGED = "created", "updated", "unchanged"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOutcome:
     """What became of a bundle. With faults nothing was written.
 
-    ``counts`` = ``{"providers": {"created": 1, "updated": 0, "unchanged": 0}, ...}``.
+    ``counts`` = ``{"providers": {"created": 1, "updated": 0, "unchanged": 0}, ...}``. ``plan`` is
+    what was to change; ``is_stale`` tells that it was not the one expected: nothing was written.
     """
 
     faults: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    plan: ImportPlan = field(default_factory=ImportPlan)
+    is_stale: bool = False
 
     def summary(self) -> str:
         """One line: what was created and updated."""
@@ -59,13 +62,34 @@ def import_bundle(text: str, *, name: str = "") -> ImportOutcome:
     ``name`` is the file's: its ending tells JSON from YAML. Raises ``BundleUnreadable``.
     """
     report = Report()
-    value = parse_bundle(text, report, name=name)
+    return import_value(parse_bundle(text, report, name=name), report)
+
+
+def import_value(
+    value: JsonValue, report: Report, *, source: str = TRUST_SOURCE, expected: str = ""
+) -> ImportOutcome:
+    """Judge a bundle's value and, if there is no fault, write it in one transaction.
+
+    ``source`` is kept beside names that come on the list of trusted ones. With the fingerprint of a
+    plan ``expected``, nothing is written where the plan is another one by now.
+    """
     with transaction.atomic():
         bundle = validate_bundle(value, known_names(), report)
-        counts = {} if report.faults else _write_bundle(bundle)
-    return ImportOutcome(
-        faults=tuple(report.faults), warnings=tuple(report.warnings), counts=counts
-    )
+        plan = ImportPlan() if report.faults else plan_import(bundle)
+        is_stale = bool(expected) and not report.faults and plan.fingerprint != expected
+        counts = {} if report.faults or is_stale else _write_bundle(bundle, source)
+    return _outcome(report, plan=plan, counts=counts, is_stale=is_stale)
+
+
+def preview_value(value: JsonValue, report: Report) -> ImportOutcome:
+    """What ``import_value`` would do now: its plan, faults and warnings. Nothing is written."""
+    bundle = validate_bundle(value, known_names(), report)
+    return _outcome(report, plan=ImportPlan() if report.faults else plan_import(bundle))
+
+
+def _outcome(report: Report, **more: object) -> ImportOutcome:
+    faults, warnings = tuple(report.faults), tuple(report.warnings)
+    return ImportOutcome(faults=faults, warnings=warnings, **more)  # type: ignore[arg-type]
 
 
 def known_names() -> KnownNames:
@@ -85,7 +109,7 @@ def known_names() -> KnownNames:
     )
 
 
-def _write_bundle(bundle: Bundle) -> dict[str, dict[str, int]]:
+def _write_bundle(bundle: Bundle, source: str) -> dict[str, dict[str, int]]:
     counts = {
         "providers": Counter(_write_provider(entry) for entry in bundle.providers),
         "servers": Counter(_write_server(entry) for entry in bundle.servers),
@@ -98,7 +122,7 @@ def _write_bundle(bundle: Bundle) -> dict[str, dict[str, int]]:
     if bundle.global_prompts is not None:
         counts["global prompts"] = Counter(_write_global_prompts(bundle.global_prompts))
     for kind, value in bundle.trusted:
-        TrustedName.objects.get_or_create(kind=kind, value=value, defaults={"source": TRUST_SOURCE})
+        TrustedName.objects.get_or_create(kind=kind, value=value, defaults={"source": source[:100]})
     order = (CREATED, UPDATED, UNCHANGED)
     return {kind: {what: count[what] for what in order} for kind, count in counts.items()}
 

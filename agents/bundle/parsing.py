@@ -15,6 +15,7 @@ from pathlib import Path
 
 import yaml
 
+from agents.bundle.relaxed_json import plain_json
 from agents.bundle.report import Report, child_pointer, describe
 from agents.loop.messages import JsonValue
 
@@ -56,7 +57,12 @@ def parse_bundle(text: str, report: Report, *, name: str = "") -> JsonValue:
         ending not in (".yaml", ".yml") and text.lstrip().startswith(("{", "["))
     )
     value = _parse_json(text, report) if is_json else _parse_yaml(text, report)
-    return _check_value(value, report)
+    return check_value(value, report)
+
+
+def parse_relaxed(text: str, report: Report) -> JsonValue:
+    """The value of JSON that may hold comments, as ``parse_bundle`` gives it."""
+    return check_value(_parse_json(plain_json(text), report), report)
 
 
 def _parse_json(text: str, report: Report) -> object:
@@ -132,8 +138,8 @@ def _repeated_keys(root: yaml.Node) -> Iterator[tuple[str, str, int]]:
                 waiting.append((child_pointer(pointer, key), value_node))
 
 
-def _check_value(root: object, report: Report) -> JsonValue:
-    """Find whatever is no JSON, or could not be stored, below ``root``."""
+def check_value(root: object, report: Report) -> JsonValue:
+    """``root`` as it is; whatever below it is no JSON, or could not be stored, becomes a fault."""
     waiting: list[tuple[str, object, int]] = [("", root, 0)]
     count = 0
     while waiting:

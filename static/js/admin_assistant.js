@@ -80,6 +80,24 @@ function addPrompt(button) {
   row.querySelector("textarea").focus();
 }
 
+// A ready prompt fills the empty row at the end, and a new empty one comes behind it.
+function insertPrompt(choice) {
+  const [option] = choice.selectedOptions;
+  const holder = choice.closest("[data-prompts]");
+  const last = [...holder.querySelectorAll(".prompt")].pop();
+  if (last.querySelector("textarea").value.trim()) addPrompt(choice);
+  const row = [...holder.querySelectorAll(".prompt")].pop();
+  row.querySelector("select").value = option.dataset.role;
+  const text = row.querySelector("textarea");
+  text.value = option.value;
+  text.rows = 5;
+  choice.value = "";
+  addPrompt(choice);
+  [...holder.querySelectorAll("textarea")].pop().rows = 2;
+  text.focus();
+  changed();
+}
+
 // The answer may take seconds: what is in the form when it comes counts, not what was sent.
 async function ask(button) {
   button.disabled = true;
@@ -134,6 +152,10 @@ function onClick(event) {
 }
 
 function onChange(event) {
+  if (event.target.matches?.("[data-insert-prompt]")) {
+    if (event.target.value) insertPrompt(event.target);
+    return;
+  }
   const box = event.target.closest?.("[data-box]");
   if (!box) return;
   if (event.target.name === `mode-${box.dataset.box}`) {
