@@ -198,8 +198,13 @@ def _shown(value: object) -> list[str]:
 
 def _lines(old: list[str], new: list[str]) -> Iterable[DiffLine]:
     """The changed lines with three around them."""
+    return diff_lines(list(difflib.unified_diff(old, new, n=3, lineterm=""))[2:])
+
+
+def diff_lines(lines: Iterable[str]) -> Iterable[DiffLine]:
+    """The lines of a unified difference with their classes."""
     css = {"+": "add", "-": "del"}
-    for line in list(difflib.unified_diff(old, new, n=3, lineterm=""))[2:]:
+    for line in lines:
         if line.startswith("@@"):
             yield DiffLine(css="gap", text="…")
         else:

@@ -135,13 +135,15 @@ class Assistant(models.Model):
     """A configured persona: prompts, model, servers, whitelist, limits, hooks.
 
     ``null`` limits have the engine's defaults (``agents.loop.limits``); they are stored here so
-    that the database alone tells what a run will do.
+    that the database alone tells what a run will do. ``version`` is the number of the newest
+    ``AssistantVersion``, 0 before the first.
     """
 
     assistant_id = models.CharField(max_length=100, unique=True)
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     is_system = models.BooleanField(default=False, editable=False)
+    version = models.PositiveIntegerField(default=0, editable=False)
     provider = models.ForeignKey(
         Provider, on_delete=models.PROTECT, null=True, blank=True, related_name="assistants"
     )
@@ -210,6 +212,31 @@ class Assistant(models.Model):
 
     def __str__(self) -> str:
         return self.name or self.assistant_id
+
+
+class AssistantVersion(models.Model):
+    """An assistant's configuration as it was saved once: the bundle's entry, without secrets.
+
+    ``number`` counts from 1 for each assistant; ``Assistant.version`` is the newest one's.
+    """
+
+    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    at = models.DateTimeField(auto_now_add=True)
+    by = models.CharField(max_length=150, blank=True)
+    note = models.CharField(max_length=200, blank=True)
+    configuration = models.JSONField()
+
+    class Meta:
+        ordering = ["assistant", "-number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assistant", "number"], name="assistant_version_number_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.assistant_id} v{self.number}"
 
 
 class AssistantServer(models.Model):

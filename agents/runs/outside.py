@@ -35,8 +35,8 @@ from agents.runs.plans import (
     load_child_plan,
     load_provider,
     model_choice,
-    read_prompts,
 )
+from agents.runs.prompts import PromptReader
 from agents.runs.resources import RunResources
 from agents.runs.tool_review import ReviewedTools
 
@@ -102,7 +102,7 @@ class RunOutside:
 
     async def fallback(self) -> FallbackAssistant:
         """The assistant's own fallback assistant, or the one that comes with the application."""
-        assistant = await sync_to_async(self._load_fallback)()
+        assistant, prompts = await sync_to_async(self._load_fallback)()
         choice = model_choice(assistant)
         if choice.provider is None:
             own = self._plan.models
@@ -115,7 +115,7 @@ class RunOutside:
         window = assistant.context_window or self._plan.assistant.context_window
         return FallbackAssistant(
             assistant_id=assistant.assistant_id,
-            prompts=read_prompts(assistant.prompts),
+            prompts=prompts,
             targets=self._targets(choice, assistant.assistant_id),
             options=assistant.options,
             context_window=window,
@@ -182,19 +182,19 @@ class RunOutside:
             max_retries=provider.max_retries,
         )
 
-    def _load_fallback(self) -> Assistant:
+    def _load_fallback(self) -> tuple[Assistant, tuple[Message, ...]]:
+        """The fallback assistant and its prompts."""
         own = self._plan.run.assistant
+        chosen = None
         if own is not None and own.fallback_assistant_id is not None:
             chosen = load_assistant(own.fallback_assistant.assistant_id)
-            if chosen is not None:
-                return chosen
-        fallback = load_assistant(FALLBACK_ASSISTANT)
+        fallback = chosen or load_assistant(FALLBACK_ASSISTANT)
         if fallback is None:
             raise ModelNotFound(
                 f"The assistant {FALLBACK_ASSISTANT} is missing.",
                 hint="Run manage.py migrate: it comes with the application.",
             )
-        return fallback
+        return fallback, PromptReader(fallback, self._plan.run.user_id).read(fallback.prompts)
 
     def _start_child(
         self, delegation: Delegation, conversation: tuple[Message, ...]
