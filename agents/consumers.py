@@ -21,12 +21,12 @@ from django.http import HttpRequest
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
-from agents.access import readable_conversations
+from agents.access import may_chat, may_decide, readable_conversations
 from agents.chat.accepting import message_fault
 from agents.chat.fragments import render_all, render_event, render_queue
 from agents.loop.interfaces import Approval
 from agents.loop.messages import JsonObject
-from agents.models import Conversation
+from agents.models import Conversation, Question
 from agents.runs import leases, lifecycle
 from agents.runs.web_process import WebProcess, start_web_process
 from agents.texts import storable
@@ -146,7 +146,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if fault is not None:
             self._error(fault.code, fault.text, token)
             return
-        await sync_to_async(self._store_message)(str(message["text"]))
+        if not await sync_to_async(self._store_message)(str(message["text"])):
+            text = _("You may not use this assistant any more. An operator decides who may.")
+            self._error("not_allowed", text, token)
+            return
         self.put(json.dumps({"type": "accepted", "token": token}))
         self._refresh_queue()
 
@@ -172,6 +175,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _decide(self, message: dict[str, Any]) -> None:
         key = str(message.get("key"))
+        if not await sync_to_async(self._may_decide)(key):
+            self._error("not_approver", _("Others decide on the calls of this assistant."))
+            return
         approval = Approval(
             is_allowed=message.get("allow") is True,
             reason=str(message.get("reason") or "")[:2000],
@@ -233,5 +239,16 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     def _find(self, user: Any) -> Conversation | None:
         return readable_conversations(user).filter(pk=self.conversation_id, user=user).first()
 
-    def _store_message(self, text: str) -> None:
-        lifecycle.submit_message(Conversation.objects.get(pk=self.conversation_id), text)
+    def _store_message(self, text: str) -> bool:
+        """Queue a message; ``False`` where the person may not use the assistant any more."""
+        row = Conversation.objects.select_related("assistant").get(pk=self.conversation_id)
+        if not may_chat(self.scope["user"], row.assistant):
+            return False
+        lifecycle.submit_message(row, text)
+        return True
+
+    def _may_decide(self, key: str) -> bool:
+        """Whether the person may decide on a call; whoever asks about no question is told later."""
+        questions = Question.objects.select_related("run__assistant", "run__conversation")
+        question = questions.filter(call_key=key, run__conversation_id=self.conversation_id).first()
+        return question is None or may_decide(self.scope["user"], question)

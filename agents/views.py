@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from agents.access import readable_conversations, usable_assistants
+from agents.access import may_chat, readable_conversations, usable_assistants
 from agents.chat.accepting import message_fault
 from agents.chat.conversation import conversation_view, running_run
 from agents.chat.conversation_list import conversation_groups
@@ -105,6 +105,9 @@ def send_message(request: HttpRequest, conversation_id: str) -> HttpResponse:
     back = reverse("conversation", args=[row.pk])
     if fault := message_fault(text):
         return _refused(request, fault.text, back, status=400)
+    if not may_chat(request.user, row.assistant):
+        told = _("You may not use this assistant any more. An operator decides who may.")
+        return _refused(request, told, back, status=403)
     _submit(row, text)
     return redirect("conversation", row.pk)
 

@@ -29,6 +29,7 @@ HOOK_FIELDS = tuple(f"{name}_hook" for name in HOOKS)
 COMPACTION = (
     "compaction_enabled", "compaction_trigger_ratio", "compaction_reserve_tokens", "context_window",
 )  # fmt: skip
+PEOPLE = ("groups", "trace_groups", "approver_groups")
 _PLAIN = (
     "name", "description", "model", "fallback_model", "starters", "disable_global_prompts",
     "prompts", "prompt_presets", "options", "on_tool_error", "sandbox",
@@ -64,11 +65,14 @@ class AssistantForm(TrustForm):
         model = Assistant
         fields: ClassVar = [
             "assistant_id", *_PLAIN, "provider", "fallback_provider", "fallback_assistant",
-            "tool_loop", "max_turn", *LIMITS, *HOOK_FIELDS, *COMPACTION, "trace_days",
+            "tool_loop", "max_turn", *LIMITS, *HOOK_FIELDS, *COMPACTION, "trace_days", *PEOPLE,
         ]  # fmt: skip
         labels: ClassVar = LABELS
         help_texts: ClassVar = HELP
-        widgets: ClassVar = {"description": forms.Textarea(attrs={"rows": 2})}
+        widgets: ClassVar = {
+            "description": forms.Textarea(attrs={"rows": 2}),
+            **dict.fromkeys(PEOPLE, forms.CheckboxSelectMultiple),
+        }
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
@@ -151,6 +155,8 @@ class AssistantForm(TrustForm):
         if self.instance.is_system:
             return {key: entry[key] for key in ("id", "provider", "model", "prompts")
                     if key in entry}  # fmt: skip
+        for name in PEOPLE:
+            entry[name] = [str(group) for group in cleaned.get(name) or ()]
         entry["hooks"] = {name: cleaned.get(f"{name}_hook") or None for name in HOOKS}
         entry["limits"] = {name: cleaned[name] for name in LIMITS if name in cleaned}
         names = (name for name in COMPACTION if name in cleaned)

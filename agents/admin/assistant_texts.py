@@ -47,6 +47,9 @@ LABELS = {
     "compaction_reserve_tokens": _("Tokens kept free"),
     "context_window": _("Context window (tokens)"),
     "trace_days": _("Days that traces are kept"),
+    "groups": _("Who may chat"),
+    "trace_groups": _("Who may read every trace"),
+    "approver_groups": _("Who decides on calls"),
     "create_hook": _("create"),
     "next_hook": _("next"),
     "before_tool_call_hook": _("before_tool_call"),
@@ -95,7 +98,18 @@ HELP = {
     "compaction_reserve_tokens": _("For the answer, when the context is measured."),
     "context_window": _("What the model can read at once. Empty: unknown."),
     "trace_days": _("Older ones go when prune_traces runs. Empty: its own --days, or for ever."),
-    "create_hook": _("Before the first request: may choose prompts, model, servers, options."),
+    "groups": _("None: everybody who can log in."),
+    "trace_groups": _(
+        "People read the traces of their own runs, and members of these groups all of this "
+        "assistant's."
+    ),
+    "approver_groups": _(
+        "None: each person decides on the calls in their own conversation. Otherwise members of "
+        "these groups alone, on the page Approvals."
+    ),
+    "create_hook": _(
+        "Before the first request: may choose prompts, model, options, and among the servers."
+    ),
     "next_hook": _("After each answer: may answer, delegate or end the run."),
     "before_tool_call_hook": _("Before each call: may change the arguments or refuse it."),
     "after_tool_call_hook": _("After each call: may change the result."),

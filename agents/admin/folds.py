@@ -12,7 +12,7 @@ from django.forms import BoundField
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents.admin.assistant_form import COMPACTION, HOOK_FIELDS, AssistantForm
+from agents.admin.assistant_form import COMPACTION, HOOK_FIELDS, PEOPLE, AssistantForm
 from agents.admin.assistant_texts import LIMITS
 from agents.models import Assistant
 
@@ -28,6 +28,7 @@ AFTER = {
         "trace_days",
     ),
     "hooks": (*HOOK_FIELDS, "trust_names"),
+    "people": PEOPLE,
 }  # fmt: skip
 
 
@@ -68,9 +69,11 @@ def _fold(form: AssistantForm, name: str, names: Sequence[str]) -> Fold:
         "model": _("Provider and model"),
         "limits": _("Tool loop and limits"),
         "hooks": _("Hooks"),
+        "people": _("People"),
     }
     summaries = {
         "about": _about, "prompts": _prompts, "model": _model, "limits": _limits, "hooks": _hooks,
+        "people": _people,
     }  # fmt: skip
     has_fault = any(field.errors for field in fields)
     is_first = not form.instance.pk and name in ("about", "model", "prompts")
@@ -136,3 +139,16 @@ def _limits(row: Assistant) -> str:
 def _hooks(row: Assistant) -> str:
     named = [name.removesuffix("_hook") for name in HOOK_FIELDS if getattr(row, name)]
     return _(", ").join(named) or _("none")
+
+
+def _people(row: Assistant) -> str:
+    named = {
+        name: ", ".join(getattr(row, name).values_list("name", flat=True)) if row.pk else ""
+        for name in PEOPLE
+    }
+    parts = [_("chat: %(who)s") % {"who": named["groups"] or _("everybody")}]
+    if named["trace_groups"]:
+        parts.append(_("traces: %(who)s") % {"who": named["trace_groups"]})
+    if named["approver_groups"]:
+        parts.append(_("decide on calls: %(who)s") % {"who": named["approver_groups"]})
+    return "; ".join(parts)

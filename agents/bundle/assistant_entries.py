@@ -22,6 +22,7 @@ MAX_MAX_TOOLS = 10_000
 """Far more than any provider takes."""
 
 HOOKS = ("create", "next", "before_tool_call", "after_tool_call")
+GROUPS = ("groups", "trace_groups", "approver_groups")
 PROMPT_ROLES = ("system", "user", "assistant")
 LOOP_OWN_OPTIONS = ("model", "messages", "tools", "stream", "stream_options")
 
@@ -50,6 +51,9 @@ def read_assistant(reader: ObjectReader) -> AssistantEntry:
         "approval": check_approval_form(reader),
         **_read_compaction(reader),
     }
+    # Who may do what is this installation's own: what a bundle does not name stays as it is.
+    groups = {name: _read_names(reader, name) for name in GROUPS if name in reader.value}
+    reader.ignore(*GROUPS)
     servers, loop_fields = _read_mcp(reader)
     entry = AssistantEntry(
         assistant_id=assistant_id,
@@ -58,6 +62,7 @@ def read_assistant(reader: ObjectReader) -> AssistantEntry:
         fallback_provider=reader.text("fallback_provider"),
         fallback_assistant=reader.text("fallback_assistant"),
         servers=servers,
+        groups=groups,
     )
     reader.finish(dict.fromkeys(("tool_loop", "max_turn"), "belongs in mcp.options"))
     return entry
@@ -129,6 +134,18 @@ def _read_starters(reader: ObjectReader) -> list[JsonValue]:
             came = "an object that is not so" if is_object else describe(starter)
             reader.report.fault(where, f"expected {expected}, got {came}")
     return starters
+
+
+def _read_names(reader: ObjectReader, key: str) -> tuple[str, ...]:
+    """A list of names of groups, each once."""
+    names: dict[str, None] = {}
+    for number, name in enumerate(reader.json_list(key)):
+        if isinstance(name, str) and name.strip():
+            names[name] = None
+        else:
+            where = child_pointer(reader.at(key), number)
+            reader.report.fault(where, f"expected the name of a group, got {describe(name)}")
+    return tuple(names)
 
 
 def _read_options(reader: ObjectReader) -> JsonObject:

@@ -141,7 +141,9 @@ def _assistants(bundle: Bundle) -> Iterator[_Compared]:
         yield _Compared(
             kind="assistant",
             item_id=entry.assistant_id,
-            before=stored_assistant(row or Assistant(), entry.fields, is_system=entry.is_system),
+            before=stored_assistant(
+                row or Assistant(), entry.fields, groups=entry.groups, is_system=entry.is_system
+            ),
             after=assistant_shape(entry),
             is_new=row is None,
         )

@@ -53,7 +53,8 @@ class ServerChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantEntry:
-    """One assistant: ``fields`` are plain columns, references are ids (``""`` for none).
+    """One assistant: ``fields`` are plain columns, references are ids (``""`` for none), ``groups``
+    names of groups by what they may do.
 
     ``fields`` of a system assistant hold only what an operator may set there.
     """
@@ -64,6 +65,7 @@ class AssistantEntry:
     fallback_provider: str = ""
     fallback_assistant: str = ""
     servers: tuple[ServerChoice, ...] = ()
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     is_system: bool = False
 
 
@@ -91,4 +93,5 @@ class KnownNames:
 
     providers: frozenset[str] = frozenset()
     assistants: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
     tools: dict[str, frozenset[str] | None] = field(default_factory=dict)

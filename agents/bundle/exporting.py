@@ -10,6 +10,7 @@ import json
 
 import yaml
 
+from agents.bundle.assistant_entries import GROUPS
 from agents.bundle.masking import SecretMask
 from agents.bundle.server_entries import FIELDS_OF_TRANSPORT
 from agents.bundle.validation import VERSION
@@ -128,6 +129,10 @@ def _assistant(row: Assistant) -> JsonObject:
                 for link in links
             ],
             "options": {"tool_loop": row.tool_loop, "max_turn": row.max_turn},
+        },
+        **{
+            name: list(getattr(row, name).order_by("name").values_list("name", flat=True))
+            for name in GROUPS
         },
         "hooks": {
             "create": row.create_hook or None,

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 
+from django.contrib.auth.models import Group
 from django.db import models, transaction
 
 from agents.bundle.changes import CREATED, UNCHANGED, UPDATED, ImportPlan, plan_import
@@ -117,6 +118,7 @@ def known_names() -> KnownNames:
     return KnownNames(
         providers=frozenset(Provider.objects.values_list("provider_id", flat=True)),
         assistants=frozenset(Assistant.objects.values_list("assistant_id", flat=True)),
+        groups=frozenset(Group.objects.values_list("name", flat=True)),
         tools={
             server_id: frozenset(tools.get(server_id, ())) if protocol else None
             for server_id, protocol in servers
@@ -183,6 +185,11 @@ def _link_assistant(entry: AssistantEntry) -> bool:
     if is_changed:
         row.fallback_assistant = other
         row.save(update_fields=["fallback_assistant"])
+    for name, groups in entry.groups.items():
+        chosen = getattr(row, name)
+        if set(chosen.values_list("name", flat=True)) != set(groups):
+            chosen.set(Group.objects.filter(name__in=groups))
+            is_changed = True
     wanted = [
         (choice.server_id, position, None if choice.tools is None else list(choice.tools))
         for position, choice in enumerate(entry.servers)

@@ -66,6 +66,7 @@ def assistant_shape(entry: AssistantEntry) -> JsonObject:
         "fallback_assistant": entry.fallback_assistant,
         "servers": _servers(links),
         "order": [server_id for server_id, _ in links],
+        **{name: sorted(groups) for name, groups in entry.groups.items()},
     }
 
 
@@ -82,8 +83,10 @@ def stored_server(row: Server, names: Iterable[str]) -> JsonObject:
     return {**columns, "samples": _samples(samples)}
 
 
-def stored_assistant(row: Assistant, names: Iterable[str], *, is_system: bool) -> JsonObject:
-    """A stored assistant, the columns named, with its servers."""
+def stored_assistant(
+    row: Assistant, names: Iterable[str], *, groups: Iterable[str], is_system: bool
+) -> JsonObject:
+    """A stored assistant, the columns and kinds of groups named, with its servers."""
     shape = _columns(Assistant, {name: getattr(row, name) for name in names})
     shape["provider"] = row.provider.provider_id if row.provider else ""
     if is_system:
@@ -97,6 +100,10 @@ def stored_assistant(row: Assistant, names: Iterable[str], *, is_system: bool) -
         "fallback_assistant": fallback.assistant_id if fallback else "",
         "servers": _servers(links),
         "order": [server_id for server_id, _ in links],
+        **{
+            name: sorted(getattr(row, name).values_list("name", flat=True)) if row.pk else []
+            for name in groups
+        },
     }
 
 

@@ -14,7 +14,7 @@ from agents.bundle.assistant_entries import read_assistant, read_prompts
 from agents.bundle.entries import AssistantEntry, Bundle, KnownNames, ServerChoice
 from agents.bundle.provider_entries import read_provider
 from agents.bundle.reading import ENV_REFERENCE, ObjectReader
-from agents.bundle.report import Report, describe, is_whole_number
+from agents.bundle.report import Report, child_pointer, describe, is_whole_number
 from agents.bundle.server_entries import read_server
 from agents.loop.messages import JsonValue
 
@@ -98,6 +98,7 @@ class _References:
     def __init__(self, value: dict[str, JsonValue], known: KnownNames, report: Report) -> None:
         self.report = report
         self.tools = known.tools
+        self.groups = known.groups
         self.providers = known.providers | _ids(value.get("providers"), "id")
         self.servers = frozenset(known.tools) | _ids(value.get("servers"), "server_id")
         self.assistants = known.assistants | _ids(value.get("assistants"), "id")
@@ -114,6 +115,10 @@ class _References:
         for choice in entry.servers:
             self._check_name(choice.server_id, self.servers, "server", choice.pointer)
             self._check_tools(choice)
+        for name, groups in entry.groups.items():
+            for number, group in enumerate(groups):
+                pointer = child_pointer(reader.at(name), number)
+                self._check_name(group, self.groups, "group", pointer)
         policy = entry.fields.get("approval")
         if isinstance(policy, dict):
             server_ids = [choice.server_id for choice in entry.servers]
@@ -124,7 +129,8 @@ class _References:
             return
         near = difflib.get_close_matches(name, names, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        message = f"there is no {what} {name!r} in the bundle or in the database{hint}"
+        where = "in the database" if what == "group" else "in the bundle or in the database"
+        message = f"there is no {what} {name!r} {where}{hint}"
         self.report.fault(pointer, message)
 
     def _check_tools(self, choice: ServerChoice) -> None:

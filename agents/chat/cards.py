@@ -117,7 +117,13 @@ def card_view(rows: CallRows) -> CardView:
         facts=_facts(rows, server, tool),
         rule=_rule(rows, server, tool)[1],
         progress=_progress(rows),
+        deciders=_deciders(rows.run),
     )
+
+
+def _deciders(run: Run) -> str:
+    names = run.configuration.get("deciders") if isinstance(run.configuration, dict) else None
+    return ", ".join(map(str, names)) if isinstance(names, list) else ""
 
 
 def _server_and_tool(rows: CallRows) -> tuple[str, str]:

@@ -73,7 +73,8 @@ class ProgressView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardView:
-    """One tool call. ``kind`` is ``card``, or ``ask`` while it waits for a person."""
+    """One tool call. ``kind`` is ``card``, or ``ask`` while it waits for a person; ``deciders`` are
+    the groups who decide on it, where it is not whoever chats."""
 
     dom_id: str
     key: str
@@ -97,6 +98,7 @@ class CardView:
     facts: Sequence[Fact]
     rule: str
     progress: ProgressView | None
+    deciders: str = ""
 
     @property
     def run(self) -> str:

@@ -136,7 +136,9 @@ class Assistant(models.Model):
 
     ``null`` limits have the engine's defaults (``agents.loop.limits``); they are stored here so
     that the database alone tells what a run will do. ``version`` is the number of the newest
-    ``AssistantVersion``, 0 before the first.
+    ``AssistantVersion``, 0 before the first. ``groups`` may chat with it, ``trace_groups`` read
+    every trace of it, ``approver_groups`` decide on its calls (``agents.access`` says what none
+    means).
     """
 
     assistant_id = models.CharField(max_length=100, unique=True)
@@ -190,6 +192,9 @@ class Assistant(models.Model):
     trace_days = models.PositiveIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)]
     )
+    groups = models.ManyToManyField("auth.Group", blank=True, related_name="+")
+    trace_groups = models.ManyToManyField("auth.Group", blank=True, related_name="+")
+    approver_groups = models.ManyToManyField("auth.Group", blank=True, related_name="+")
 
     class Meta:
         ordering = ["name", "assistant_id"]

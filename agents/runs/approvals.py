@@ -53,7 +53,7 @@ class BrowserApprover:
 
     async def answer(self, key: str, conversation_id: str, approval: Approval) -> bool:
         """Decide an open question of a conversation; ``False`` where it is not open any more."""
-        is_first = await sync_to_async(_answer)(key, conversation_id, approval)
+        is_first = await sync_to_async(store_answer)(key, conversation_id, approval)
         self.tell(key)
         return is_first
 
@@ -83,7 +83,8 @@ def _ask(request: ApprovalRequest) -> Approval | None:
     return Approval(is_allowed=question.is_allowed, reason=question.reason, by=question.by)
 
 
-def _answer(key: str, conversation_id: str, approval: Approval) -> bool:
+def store_answer(key: str, conversation_id: str, approval: Approval) -> bool:
+    """Store the decision on an open question; ``False`` where it is not open any more."""
     return _decide(
         Question.objects.filter(
             call_key=key, run__conversation_id=conversation_id, run__status="running"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from django.utils.module_loading import import_string
 
+from agents.loop.approval import Decision
 from agents.loop.catalog import ServerChoice
 from agents.loop.errors import HookError
 from agents.loop.hooks import Hook, Hooks
@@ -171,7 +172,7 @@ def _plan(
     links = _fetch_links(assistant)
     hooks, fault = _load_hooks(assistant)
     config = assistant_config(assistant, links, hooks, user_id=run.user_id)
-    run.configuration = snapshot(assistant, links)
+    run.configuration = {**snapshot(assistant, links), "deciders": _deciders(assistant)}
     return RunPlan(
         run=run,
         assistant=config,
@@ -296,6 +297,14 @@ def snapshot(assistant: Assistant, links: Sequence[AssistantServer]) -> JsonObje
             for link in links
         ],
     }
+
+
+def _deciders(assistant: Assistant) -> list[str]:
+    """The groups that decide on calls in place of the person who chats; none where nobody is
+    asked."""
+    if Decision.ASK not in assistant.approval.values():
+        return []
+    return sorted(assistant.approver_groups.values_list("name", flat=True))
 
 
 def _load_hooks(assistant: Assistant) -> tuple[Hooks, str]:

@@ -151,7 +151,8 @@ function onKey(event) {
   const isTyping = event.target.matches?.("input, textarea");
   if (event.key === "Escape") escape(event.target);
   const ask = event.target.closest?.("[data-ask]");
-  if (!ask || isTyping) return;
+  // Where others decide there is no form.
+  if (!ask?.querySelector("form") || isTyping) return;
   if (event.key.toLowerCase() === "a") decide(ask.querySelector("form"), true);
   if (event.key.toLowerCase() === "d") {
     ask.querySelector("input").focus();

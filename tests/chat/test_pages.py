@@ -66,6 +66,10 @@ PAGES: dict[str, Page] = {
         path=of_conversation("delete_conversation"), method="post", owner=302
     ),
     "attachment": Page(path=picture),
+    "approvals": Page(path=lambda talk: "/approvals/", other=200),
+    "decide_approval": Page(
+        path=lambda talk: "/approvals/decide/", method="post", body={"key": "x"}, owner=404
+    ),
     "healthz": Page(path=lambda talk: "/healthz", other=200, nobody=200),
     "readyz": Page(path=lambda talk: "/readyz", owner=503, other=503, nobody=503),
     "login": Page(path=lambda talk: "/login/", owner=302, other=302, nobody=200),

@@ -1,0 +1,93 @@
+"""Approvers decide on calls in other people's conversations; nobody else does."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from agents.models import Assistant, Conversation, Message, Question, Run
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def question() -> Question:
+    assistant = Assistant.objects.create(assistant_id="desk", name="Desk")
+    assistant.approver_groups.add(Group.objects.create(name="Ops"))
+    asker = User.objects.create_user("asker")
+    talk = Conversation.objects.create(user=asker, assistant=assistant)
+    run = Run.objects.create(
+        conversation=talk, user=asker, assistant=assistant, trace_id="t", status="running"
+    )
+    call = {"id": "c", "key": f"{run.pk}:0:1:0", "name": "notes__delete"}
+    call["arguments"] = '{"which": "<b>all</b>"}'
+    asked = Message.objects.create(conversation=talk, role="user", content="Delete them.")
+    answer = Message.objects.create(
+        conversation=talk, run=run, role="assistant", parent=asked, tool_calls=[call]
+    )
+    Run.objects.update(message=asked)
+    Conversation.objects.update(leaf=answer)
+    return Question.objects.create(run=run, call_key=call["key"], server="notes", tool="delete")
+
+
+def browser(name: str, *groups: str) -> Client:
+    user, _ = User.objects.get_or_create(username=name)
+    user.groups.set(Group.objects.filter(name__in=groups))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_an_approver_reads_the_call_and_allows_it(question: Question) -> None:
+    approver = browser("olga", "Ops")
+    page = approver.get("/approvals/").content.decode()
+    assert "asker through Desk" in page and "&lt;b&gt;all&lt;/b&gt;" in page
+    assert '<span class="badge num">1</span>' in approver.get("/c/new/").content.decode()
+    posted = {"key": question.call_key, "allow": "1", "reason": "fine"}
+    assert approver.post("/approvals/decide/", posted).status_code == 302
+    question.refresh_from_db()
+    assert (question.is_allowed, question.by, question.reason) == (True, "olga", "fine")
+    page = approver.get("/approvals/").content.decode()
+    assert "No call waits for you." in page and "badge" not in page
+
+
+def test_a_second_answer_does_not_count(question: Question) -> None:
+    posted = {"key": question.call_key, "allow": "0"}
+    approver = browser("olga", "Ops")
+    assert approver.post("/approvals/decide/", posted).status_code == 302
+    assert approver.post("/approvals/decide/", {**posted, "allow": "1"}).status_code == 404
+    question.refresh_from_db()
+    assert question.is_allowed is False
+
+
+@pytest.mark.parametrize("name", ["asker", "somebody"])
+def test_others_see_no_call_and_decide_nothing(question: Question, name: str) -> None:
+    other = browser(name)
+    page = other.get("/approvals/").content.decode()
+    assert "notes" not in page and "Approvals</a>" not in page
+    posted = {"key": question.call_key, "allow": "1"}
+    assert other.post("/approvals/decide/", posted).status_code == 404
+    question.refresh_from_db()
+    assert question.is_allowed is None
+
+
+def test_the_person_who_chats_sees_who_decides(question: Question) -> None:
+    Run.objects.update(configuration={"deciders": ["Ops"]})
+    page = browser("asker").get(f"/c/{question.run.conversation_id}/").content.decode()
+    assert "Waits for an answer of Ops." in page
+    assert "data-allow" not in page
+    Run.objects.update(configuration={"deciders": []})
+    page = browser("asker").get(f"/c/{question.run.conversation_id}/").content.decode()
+    assert "data-allow" in page
+
+
+def test_who_lost_the_right_to_chat_is_told_so(question: Question) -> None:
+    asker = browser("asker")
+    assistant = question.run.assistant
+    assert assistant is not None
+    assistant.groups.add(Group.objects.create(name="Friends"))
+    response = asker.post(f"/c/{question.run.conversation_id}/send/", {"text": "hello"})
+    assert response.status_code == 403
+    assert "may not use this assistant any more" in response.content.decode()
+    assert Message.objects.filter(role="user").count() == 1
