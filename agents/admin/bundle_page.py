@@ -127,6 +127,7 @@ def _import(request: HttpRequest) -> HttpResponse:
         report,
         source=f"admin: {request.user.get_username()}",
         expected=sealed.fingerprint,
+        by=request.user.get_username(),
     )
     if outcome.is_stale or outcome.faults:
         text = _("The configuration was changed in the meantime: look again at what would change.")

@@ -15,10 +15,39 @@ from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
+from agents.bundle.audit import audited
 from agents.encryption import DecryptionFailed
 
 
-class AppAdmin(admin.ModelAdmin):
+class AuditedAdmin(admin.ModelAdmin):
+    """Whatever is changed on the pages of a model is noted in the audit: from what to what."""
+
+    def changeform_view(
+        self, request: HttpRequest, *args: object, **kwargs: object
+    ) -> HttpResponse:
+        """The page of a row; a POST may change it."""
+        return self._audited(request, super().changeform_view, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        """The page that asks before a row is deleted."""
+        return self._audited(request, super().delete_view, *args, **kwargs)
+
+    def changelist_view(
+        self, request: HttpRequest, *args: object, **kwargs: object
+    ) -> HttpResponse:
+        """The list; actions change rows."""
+        return self._audited(request, super().changelist_view, *args, **kwargs)
+
+    def _audited(
+        self, request: HttpRequest, view: Callable[..., HttpResponse], *args: object, **kw: object
+    ) -> HttpResponse:
+        if request.method != "POST":
+            return view(request, *args, **kw)
+        with audited(request.user.get_username()):
+            return view(request, *args, **kw)
+
+
+class AppAdmin(AuditedAdmin):
     """A model of ours. The form's class gets ``user``; ``buttons`` are POST routes of a row."""
 
     buttons: dict[str, str] = {}

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.admin.common import ReadOnlyAdmin
+from agents.admin.common import AuditedAdmin, ReadOnlyAdmin
 from agents.admin.marks import json_block, state
 from agents.admin.numbers import NumbersForm
 from agents.bundle.assistant_entries import PROMPT_ROLES
@@ -123,7 +123,7 @@ class GlobalPromptForm(NumbersForm):
 
 
 @admin.register(GlobalPrompt)
-class GlobalPromptAdmin(admin.ModelAdmin):
+class GlobalPromptAdmin(AuditedAdmin):
     """Prompts that every assistant gets first."""
 
     form = GlobalPromptForm
@@ -141,7 +141,7 @@ class GlobalPromptAdmin(admin.ModelAdmin):
 
 
 @admin.register(TrustedName)
-class TrustedNameAdmin(admin.ModelAdmin):
+class TrustedNameAdmin(AuditedAdmin):
     """Local hosts, environment variables and modules that forms may name: a superuser's list."""
 
     list_display = ("value", "kind", "source", "added_at")

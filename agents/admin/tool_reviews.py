@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents.admin.marks import json_text
+from agents.bundle.audit import note_approved_definition
 from agents.models import Review, Server, Tool, ToolDefinition
 from agents.runs.definition_marks import Mark, definition_marks, likely_renamed
 from agents.texts import show_hidden
@@ -89,8 +90,7 @@ def review_view(tool: Tool) -> ReviewView:
         ToolDefinition.objects.filter(server=tool.server_id, name=tool.name).order_by("-last_seen")
     )
     now = next((row for row in rows if row.definition_hash == tool.definition_hash), None)
-    approved = [row for row in rows if row.approved_at is not None]
-    before = max(approved, key=lambda row: (row.approved_at, row.last_seen), default=None)
+    before = _approved_last(tool)
     waits = now is not None and now.approved_at is None
     return ReviewView(
         waits=waits,
@@ -100,6 +100,11 @@ def review_view(tool: Tool) -> ReviewView:
         marks=tuple(mark_views(definition_marks(now.definition))) if now else (),
         versions=tuple(_version(row, now) for row in rows),
     )
+
+
+def _approved_last(tool: Tool) -> ToolDefinition | None:
+    rows = ToolDefinition.objects.filter(server=tool.server_id, name=tool.name)
+    return rows.exclude(approved_at=None).order_by("-approved_at", "-last_seen").first()
 
 
 def differences(before: ToolDefinition, after: ToolDefinition) -> Iterable[PartDiff]:
@@ -150,8 +155,15 @@ def approve(tools: Sequence[Tool], user: str) -> list[Tool]:
             definition_hash=tool.definition_hash,
             approved_at__isnull=True,
         )
+        before = _approved_last(tool)
         if waiting.update(approved_at=timezone.now(), approved_by=user[:150]):
             changed.append(tool)
+            note_approved_definition(
+                user,
+                subject=f"{tool.server.server_id}.{tool.name}",
+                before=before.definition if before is not None else None,
+                after=definition_of_row(tool),
+            )
     return changed
 
 

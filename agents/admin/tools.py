@@ -23,7 +23,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.admin.common import AppAdmin
+from agents.admin.common import AppAdmin, AuditedAdmin
 from agents.admin.fields import ReadableJSONField
 from agents.admin.marks import annotation_marks, json_block, state
 from agents.admin.numbers import NumbersForm
@@ -276,7 +276,7 @@ class ToolAdmin(AppAdmin):
 
 
 @admin.register(ToolSample)
-class ToolSampleAdmin(admin.ModelAdmin):
+class ToolSampleAdmin(AuditedAdmin):
     """All samples, also those of tools that no server has listed so far."""
 
     form = SampleForm

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from django.contrib.auth.models import Group
 from django.db import models, transaction
 
+from agents.bundle.audit import audited
 from agents.bundle.changes import CREATED, UNCHANGED, UPDATED, ImportPlan, plan_import
 from agents.bundle.entries import AssistantEntry, Bundle, KnownNames, ProviderEntry, ServerEntry
 from agents.bundle.parsing import parse_bundle
@@ -90,9 +91,11 @@ def import_value(
         counts = {}
         if not report.faults and not is_stale:
             ids = [entry.assistant_id for entry in bundle.assistants]
-            keep_first_versions(Assistant.objects.filter(assistant_id__in=ids))
-            counts = _write_bundle(bundle, source if trusts else "")
-            for row in Assistant.objects.filter(assistant_id__in=ids):
+            rows = Assistant.objects.filter(assistant_id__in=ids)
+            with audited(by or source):
+                keep_first_versions(rows)
+                counts = _write_bundle(bundle, source if trusts else "")
+            for row in rows.all():
                 keep_version(row, by=by or source, note=note)
     return _outcome(report, plan=plan, counts=counts, is_stale=is_stale)
 

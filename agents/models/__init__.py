@@ -5,6 +5,7 @@ Place in the house: ``agents``. What a person may read comes from ``agents.acces
 
 from __future__ import annotations
 
+from agents.models.audit import AuditEntry, AuditKind
 from agents.models.configuration import (
     SERVER_ID_MESSAGE,
     SERVER_ID_PATTERN,
@@ -42,6 +43,8 @@ __all__ = [
     "AssistantServer",
     "AssistantVersion",
     "Attachment",
+    "AuditEntry",
+    "AuditKind",
     "Conversation",
     "GlobalPrompt",
     "Message",

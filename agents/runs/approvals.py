@@ -11,11 +11,12 @@ import asyncio
 from datetime import timedelta
 
 from asgiref.sync import sync_to_async
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from agents.loop.interfaces import Approval, ApprovalRequest
-from agents.models import Question
+from agents.models import AuditEntry, AuditKind, Question
 from agents.texts import storable
 
 WAIT_SECONDS = 3600.0
@@ -83,14 +84,24 @@ def _ask(request: ApprovalRequest) -> Approval | None:
     return Approval(is_allowed=question.is_allowed, reason=question.reason, by=question.by)
 
 
+@transaction.atomic
 def store_answer(key: str, conversation_id: str, approval: Approval) -> bool:
-    """Store the decision on an open question; ``False`` where it is not open any more."""
-    return _decide(
-        Question.objects.filter(
-            call_key=key, run__conversation_id=conversation_id, run__status="running"
-        ),
-        approval,
+    """Store a person's decision on an open question, and who took it in the audit; ``False`` where
+    the question is not open any more."""
+    questions = Question.objects.filter(
+        call_key=key, run__conversation_id=conversation_id, run__status="running"
     )
+    if not _decide(questions, approval):
+        return False
+    question = questions.get()
+    AuditEntry.objects.create(
+        who=approval.by[:150],
+        kind=AuditKind.DECISION,
+        subject=f"{question.server}.{question.tool}"[:300],
+        after={"allowed": approval.is_allowed, "run": question.run_id},
+        reason=storable(approval.reason),
+    )
+    return True
 
 
 def _decide(questions: QuerySet[Question], approval: Approval) -> bool:
