@@ -95,7 +95,7 @@ def unlisted(plan: ImportPlan) -> list[NamedThing]:
 def _summary(items: Sequence[ItemChange]) -> str:
     words = {
         CREATED: _("%(n)d new"),
-        UPDATED: _("%(n)d changed"),
+        UPDATED: _("%(n)d with changes"),
         UNCHANGED: _("%(n)d unchanged"),
     }
     counts = {change: sum(item.change == change for item in items) for change in words}

@@ -54,14 +54,14 @@ def test_a_pasted_bundle_is_shown_then_confirmed_then_stored(operator: Client) -
     before = stored_rows()
     preview = paste(operator, FULL)
     page = preview.content.decode()
-    assert "8 new, 2 changed" in page
+    assert "8 new, 2 with changes" in page
     assert "limits/max_tools" in page and "docs.search" in page
     assert "TOKEN=$ENV.TOKEN MODE=fast python3 -u echo.py" in page
     assert "MAIN_KEY (environment name)" in page
     assert not INLINE.search(page)
     assert stored_rows() == before
     done = confirm(operator, preview, trust="on", commands="on")
-    assert "Imported: 8 new, 2 changed." in told(done)
+    assert "Imported: 8 new, 2 with changes." in told(done)
     assert Assistant.objects.get(assistant_id="helper").max_tools == 5
     assert set(TrustedName.objects.values_list("source", flat=True)) == {"admin: operator"}
     entries = LogEntry.objects.filter(object_repr="Helper").values_list("change_message", flat=True)
@@ -75,7 +75,7 @@ def test_each_changed_field_is_told_before_and_after(operator: Client) -> None:
     page = paste(operator, full("assistants/0/limits/max_tools", 7)).content.decode()
     row = r"limits/max_tools</code></dt><dd><del>5</del>.*<ins>7</ins>"
     assert re.search(row, page)
-    assert "1 changed, 9 unchanged" in page
+    assert "1 with changes, 9 unchanged" in page
     whitelist = paste(operator, full("assistants/0/mcp/servers/1", "docs.search"))
     assert "<ins>all tools</ins>" in whitelist.content.decode()
     prompt = paste(operator, full("assistants/0/prompts/0/content", "You help.\nAlways."))
