@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from agents.bundle.changes import CREATED, UNCHANGED, UPDATED, FieldChange, ImportPlan, ItemChange
+from agents.bundle.report import Finding, named_item
 from agents.bundle.shapes import ALL_TOOLS, NO_TOOL
+from agents.loop.messages import JsonValue
 from agents.models import TrustedNameKind
 from agents.runs.trust import NamedThing, untrusted
 
@@ -55,6 +57,15 @@ class GroupView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FindingView:
+    """A fault or warning: where (and in which item), and what."""
+
+    pointer: str
+    item: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanView:
     """All of a plan; ``summary`` counts it in one line."""
 
@@ -83,6 +94,18 @@ def plan_view(plan: ImportPlan) -> PlanView:
         commands=plan.commands,
         untrusted=tuple(f"{thing.value} ({thing.kind.label})" for thing in unlisted(plan)),
         is_empty=plan.is_empty and not unlisted(plan),
+    )
+
+
+def finding_views(findings: Sequence[Finding], value: JsonValue) -> tuple[FindingView, ...]:
+    """Findings about a bundle's value, with the items that their pointers are in."""
+    return tuple(
+        FindingView(
+            pointer=finding.pointer or "/",
+            item=named_item(value, finding.pointer),
+            message=finding.message,
+        )
+        for finding in findings
     )
 
 

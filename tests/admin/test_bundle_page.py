@@ -9,11 +9,13 @@ import zipfile
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
+from pytest_django import Settings
 
 from agents.admin import sealed_sources
 from agents.models import Assistant, Provider, Server, TrustedName
@@ -152,6 +154,7 @@ def test_the_pair_comes_as_two_files_with_the_server_of_its_tools(operator: Clie
     pair = [("settings.json", json.dumps(SETTINGS).encode()), ("config.toml", CONFIG.encode())]
     without = upload(operator, *pair).content.decode()
     assert "/assistants/0/mcp/servers/0" in without and "1 fault" in without
+    assert "assistant research" in without
     Server.objects.create(server_id="shell", transport="stdio", command="shell")
     preview = upload(operator, *pair, tools_server="shell")
     assert "how the loop works anyway" in preview.content.decode()
@@ -196,6 +199,17 @@ def test_the_export_is_a_download_without_secrets_and_says_what_is_left_out(
         )
     exported = json.loads(operator.get(f"{PAGE}export.json").content)
     assert exported["assistants"][0]["id"] == "helper"
+
+
+def test_what_cannot_be_decrypted_is_said_on_the_page(
+    operator: Client, settings: Settings
+) -> None:
+    load(full("servers/0/env/TOKEN", KEY))
+    settings.TOOLLOOP_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    assert "cannot be decrypted" in operator.get(PAGE).content.decode()
+    for answer in (paste(operator, FULL), operator.get(f"{PAGE}export.json")):
+        assert answer.url == PAGE
+    assert "cannot be decrypted" in told(operator.get(PAGE))
 
 
 @pytest.mark.parametrize("path", [PAGE, f"{PAGE}export.json", f"{PAGE}export.yaml"])

@@ -151,6 +151,7 @@ def test_the_list_of_traces(site: Site, tab: Page, path: str) -> None:
         "admin/agents/server/",
         "admin/agents/server/add/",
         "admin/agents/provider/add/",
+        "admin/bundle/",
     ],
 )
 def test_the_admin(site: Site, tab: Page, path: str) -> None:

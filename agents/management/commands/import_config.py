@@ -13,8 +13,8 @@ from agents.bundle.changes import UNCHANGED, FieldChange, ImportPlan
 from agents.bundle.files import read_paths
 from agents.bundle.importing import ImportOutcome, import_value, preview_value
 from agents.bundle.parsing import BundleUnreadable
-from agents.bundle.report import Report
-from agents.bundle.sources import read_source
+from agents.bundle.report import Finding, Report, named_item
+from agents.bundle.sources import BUNDLE, Source, read_source
 from agents.encryption import DecryptionFailed
 
 _SHOWN_CHARS = 200
@@ -60,19 +60,19 @@ class Command(BaseCommand):
             outcome = act(source.value, report)
         except DecryptionFailed as error:
             raise CommandError(f"{name}: {error}") from error
-        self._tell(outcome, name)
+        self._tell(outcome, name, source)
         if options["preview"]:
             self._show(outcome.plan)
             self.stdout.write(f"Preview of {name}: nothing was imported")
         else:
             self.stdout.write(f"Imported {name}: {outcome.summary()}")
 
-    def _tell(self, outcome: ImportOutcome, name: str) -> None:
+    def _tell(self, outcome: ImportOutcome, name: str, source: Source) -> None:
         """Warnings and faults. Raises ``CommandError`` if there is a fault."""
         for warning in outcome.warnings:
-            self.stderr.write(f"warning: {warning}")
+            self.stderr.write(f"warning: {_line(warning, source)}")
         for fault in outcome.faults:
-            self.stderr.write(str(fault))
+            self.stderr.write(_line(fault, source))
         if outcome.faults:
             count = len(outcome.faults)
             faults = "1 fault" if count == 1 else f"{count} faults"
@@ -88,6 +88,12 @@ class Command(BaseCommand):
             self.stdout.write(f"runs on this machine, for {server_id}: {line}")
         for kind, value in plan.trusted:
             self.stdout.write(f"trusts the {kind} {value}")
+
+
+def _line(finding: Finding, source: Source) -> str:
+    """A finding; with the item's name where the bundle was made of other files."""
+    named = named_item(source.value, finding.pointer) if source.kind != BUNDLE else ""
+    return f"{finding} ({named})" if named else str(finding)
 
 
 def field_line(field: FieldChange) -> str:
