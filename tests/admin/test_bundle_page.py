@@ -201,9 +201,7 @@ def test_the_export_is_a_download_without_secrets_and_says_what_is_left_out(
     assert exported["assistants"][0]["id"] == "helper"
 
 
-def test_what_cannot_be_decrypted_is_said_on_the_page(
-    operator: Client, settings: Settings
-) -> None:
+def test_what_cannot_be_decrypted_is_said_on_the_page(operator: Client, settings: Settings) -> None:
     load(full("servers/0/env/TOKEN", KEY))
     settings.TOOLLOOP_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     assert "cannot be decrypted" in operator.get(PAGE).content.decode()
