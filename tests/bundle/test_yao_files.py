@@ -168,6 +168,20 @@ def test_secrets_that_are_written_out_are_not_repeated_in_warnings() -> None:
     }  # fmt: skip
 
 
+def test_an_address_from_a_variable_is_told_and_is_a_fault() -> None:
+    options = {"host": "$ENV.HOST", "model": "m"}
+    bundle, warnings = convert({"connectors/a.conn.yao": json.dumps({"options": options})})
+    assert "write it out" in warnings["connectors/a.conn.yao#/options/host"]
+    assert [fault.pointer for fault in judge(bundle)[1].faults] == ["/providers/0/base_url"]
+
+
+def test_of_many_unread_files_the_first_are_named_and_the_others_counted() -> None:
+    texts = {f"src/{n:02}.ts": "" for n in range(53)}
+    _, warnings = convert({"package.yao": '{"connector": "main"}', **texts})
+    assert "src/49.ts" in warnings and "src/50.ts" not in warnings
+    assert warnings[""] == "3 more files are not read"
+
+
 def test_underscores_in_server_ids_become_hyphens_everywhere() -> None:
     bundle, warnings = convert(
         {

@@ -14,10 +14,12 @@ from agents.bundle.files import read_paths
 from agents.bundle.importing import ImportOutcome, import_value, preview_value
 from agents.bundle.parsing import BundleUnreadable
 from agents.bundle.report import Finding, Report, named_item
+from agents.bundle.shapes import ALL_TOOLS, NO_TOOL
 from agents.bundle.sources import BUNDLE, Source, read_source
 from agents.encryption import DecryptionFailed
 
 _SHOWN_CHARS = 200
+_WHITELIST_WORDS = {ALL_TOOLS: "all tools", NO_TOOL: "no tool"}
 
 
 class Command(BaseCommand):
@@ -98,15 +100,17 @@ def _line(finding: Finding, source: Source) -> str:
 
 def field_line(field: FieldChange) -> str:
     """One line: ``limits/max_tools: 20 -> 5``."""
-    before, after = _short(field.before), _short(field.after)
+    before, after = _short(field, field.before), _short(field, field.after)
     text = (
         f"{field.path}: {after}" if field.before is None else f"{field.path}: {before} -> {after}"
     )
     return f"{text} (changed, not shown)" if field.is_secret and before == after else text
 
 
-def _short(text: str | None) -> str:
+def _short(field: FieldChange, text: str | None) -> str:
     if text is None:
         return "(nothing)"
+    if field.path.startswith("mcp/servers/") and text in _WHITELIST_WORDS:
+        return _WHITELIST_WORDS[text]
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}..."
