@@ -9,7 +9,7 @@ import re
 
 from agents.loop.messages import JsonValue
 
-_HIDDEN = re.compile(
+HIDDEN = re.compile(
     "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f"
     "\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -32,14 +32,14 @@ def storable(value: JsonValue) -> JsonValue:
 
 def is_blank(text: str) -> bool:
     """Whether nothing of a text can be seen."""
-    return not _EMPTY.sub("", _HIDDEN.sub("", text))
+    return not _EMPTY.sub("", HIDDEN.sub("", text))
 
 
 def show_hidden(text: str) -> str:
     """The text with hidden characters named, as ``[U+202E]``: nothing may look like another."""
-    return _HIDDEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
+    return HIDDEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
 
 
 def without_hidden(text: str) -> str:
     """The text without hidden characters, for names and titles."""
-    return _HIDDEN.sub("", text)
+    return HIDDEN.sub("", text)

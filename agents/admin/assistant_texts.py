@@ -57,7 +57,10 @@ HELP = {
     "assistant_id": _("The name in bundles and commands, for example travel. It stays as it is."),
     "description": _("What people read before they begin."),
     "starters": _("One a line; Title | text shows the title and sends the text."),
-    "prompts": _("Sent in this order before the conversation; an empty text removes one."),
+    "prompts": _(
+        "Sent in this order before the conversation; an empty text removes one. {{ date }}, "
+        "{{ time }}, {{ user }} and {{ assistant }} are filled in for each run."
+    ),
     "prompt_presets": _(
         "Prompts that a create hook may choose instead, by name, as JSON: "
         '{"short": [{"role": "system", "content": "Answer in one sentence."}]}.'

@@ -10,9 +10,14 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import get_content_type_for_model
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Model, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
 from django.shortcuts import get_object_or_404, render
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -22,6 +27,9 @@ from agents.admin.choices import AssistantChoices
 from agents.admin.common import AppAdmin
 from agents.admin.folds import folds
 from agents.admin.preview import PreviewView, preview_view
+from agents.admin.versions import versions_view
+from agents.bundle.restoring import bring_back
+from agents.bundle.versions import keep_first_versions, keep_version
 from agents.models import Assistant, AssistantServer, Server
 from agents.runs.server_checks import refresh_servers
 
@@ -78,6 +86,7 @@ class AssistantAdmin(AppAdmin):
             path("preview/", view(self.show_preview), name="agents_assistant_preview"),
             path("ask/", view(self.ask_servers), name="agents_assistant_ask"),
             path("box/", view(self.show_servers), name="agents_assistant_box"),
+            path("<int:key>/versions/", view(self.show_versions), name="agents_assistant_versions"),
             *super().get_urls(),
         ]
 
@@ -101,6 +110,11 @@ class AssistantAdmin(AppAdmin):
             response.template_name = "admin/change_form.html"
         return response
 
+    def save_model(self, request: HttpRequest, obj: Model, form: object, change: bool) -> None:
+        """Save; what was stored before is kept as a version."""
+        keep_first_versions(Assistant.objects.filter(pk=obj.pk))
+        super().save_model(request, obj, form, change)
+
     def save_related(
         self, request: HttpRequest, form: AssistantForm, formsets: object, change: bool
     ) -> None:
@@ -108,6 +122,7 @@ class AssistantAdmin(AppAdmin):
         super().save_related(request, form, formsets, change)
         if not form.instance.is_system and "servers_shown" in request.POST:
             _store_links(form.instance, form.choices)
+        keep_version(form.instance, by=request.user.get_username())
         for text in form.warnings:
             messages.warning(request, text)
 
@@ -125,6 +140,39 @@ class AssistantAdmin(AppAdmin):
         """The servers in order, with how many tools of each are allowed."""
         links = sorted(row.server_links.all(), key=lambda link: link.position)
         return ", ".join(_link_words(link) for link in links) or "-"
+
+    def show_versions(self, request: HttpRequest, key: int) -> HttpResponse:
+        """The versions of an assistant; a POST brings one back."""
+        row = get_object_or_404(Assistant, pk=key)
+        if not self.has_view_permission(request, row):
+            raise PermissionDenied
+        if request.method == "POST":
+            return self._bring_back(request, row)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Versions of %(assistant)s") % {"assistant": row},
+            "assistant": row,
+            "view": versions_view(request, row),
+            "can_change": self.has_change_permission(request, row),
+            "opts": self.opts,
+        }
+        return render(request, "admin/agents/assistant/versions.html", context)
+
+    def _bring_back(self, request: HttpRequest, row: Assistant) -> HttpResponse:
+        if not self.has_change_permission(request, row):
+            raise PermissionDenied
+        number = request.POST.get("number", "")
+        number = number if number.isascii() and number.isdigit() and len(number) < 10 else "0"
+        version = get_object_or_404(row.versions, number=int(number))
+        outcome = bring_back(version, by=request.user.get_username())
+        for fault in outcome.faults:
+            messages.error(request, str(fault))
+        if not outcome.faults:
+            text = _("Version %(n)d is in force again.") % {"n": version.number}
+            messages.success(request, text)
+            self.log_change(request, row, text)
+        address = reverse("admin:agents_assistant_versions", args=[row.pk])
+        return HttpResponseRedirect(address)
 
     def show_preview(self, request: HttpRequest) -> HttpResponse:
         """The panel for what is in the form now."""

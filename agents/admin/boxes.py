@@ -14,11 +14,12 @@ from django.utils.translation import gettext as _
 
 from agents.admin.choices import AssistantChoices, LinkChoice
 from agents.admin.marks import StateMark, annotation_marks, server_state
+from agents.admin.tool_reviews import marks_of, new_name, waiting_names
 from agents.bundle.approval_rules import split_rule
 from agents.loop.approval import ApprovalPolicy, build_policy
 from agents.loop.catalog import ServerChoice, build_catalog
 from agents.loop.interfaces import ServerListing
-from agents.models import Server, Tool
+from agents.models import Review, Server, Tool
 from agents.runs.offer_preview import definition_tokens, stored_listing
 
 _WILD = "*?["
@@ -27,7 +28,8 @@ _WILD = "*?["
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRow:
     """One tool. ``policy`` is what is chosen, ``exact`` the rule of its own, ``note`` what beats or
-    explains it. ``is_gone``: the server does not list it (``gone_since``, where that is known).
+    explains it. ``is_gone``: the server does not list it (``gone_since``, where that is known);
+    ``new_name`` is the tool that it may be now. ``waits``: its definition was not approved.
     """
 
     number: int
@@ -43,6 +45,9 @@ class ToolRow:
     is_gone: bool = False
     gone_since: datetime | None = None
     key: int | None = None
+    waits: bool = False
+    new_name: str = ""
+    new_key: int | None = None
     policy_name: str = ""
 
 
@@ -131,8 +136,13 @@ def _box(
     present.sort(key=lambda tool: (tool.position, tool.name))
     tokens = _tokens(server)
     gone = [name for name in link.ticked if name not in {tool.name for tool in present}]
-    rows = [_gone_row(name, stored.get(name)) for name in gone] if link.mode == "these" else []
-    rows += [_row(tool, link, approval, policy, tokens) for tool in present]
+    rows = []
+    if link.mode == "these":
+        rows = [_gone_row(name, stored.get(name), present) for name in gone]
+    waiting = waiting_names(server) if server.review != Review.OFF else set()
+    for tool in present:
+        row = _row(tool, link, approval, policy, tokens)
+        rows.append(replace(row, waits=tool.name in waiting))
     numbered = tuple(
         replace(row, number=place, policy_name=f"policy-{server.pk}-{place}")
         for place, row in enumerate(rows)
@@ -175,14 +185,18 @@ def _row(
         exact=exact,
         note=note,
         description=" ".join((tool.description or tool.title).split()),
-        marks=tuple(annotation_marks(tool.annotations)),
+        marks=(
+            *annotation_marks(tool.annotations),
+            *(("ann warn", mark.word) for mark in marks_of(tool)),
+        ),
         tokens=tokens.get(tool.name),
         is_read_only=bool((tool.annotations or {}).get("readOnlyHint") is True),
         key=tool.pk,
     )
 
 
-def _gone_row(name: str, tool: Tool | None) -> ToolRow:
+def _gone_row(name: str, tool: Tool | None, present: Sequence[Tool]) -> ToolRow:
+    found = new_name(tool, name, present)
     return ToolRow(
         number=0,
         name=name,
@@ -191,6 +205,8 @@ def _gone_row(name: str, tool: Tool | None) -> ToolRow:
         exact="",
         is_gone=True,
         gone_since=tool.vanished_at if tool is not None else None,
+        new_name=found.name if found else "",
+        new_key=found.pk if found else None,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
@@ -21,6 +21,7 @@ from agents.admin.common import ReadOnlyAdmin
 from agents.admin.marks import json_block, state
 from agents.admin.numbers import NumbersForm
 from agents.bundle.assistant_entries import PROMPT_ROLES
+from agents.loop.prompt_variables import VARIABLES, unknown_variables
 from agents.models import Conversation, GlobalPrompt, Run, RunStatus, TrustedName
 
 _FAMILY = {
@@ -129,6 +130,14 @@ class GlobalPromptAdmin(admin.ModelAdmin):
     list_display = ("position", "role", "__str__")
     list_display_links = ("__str__",)
     search_fields = ("content",)
+
+    def save_model(self, request: HttpRequest, obj: Model, form: object, change: bool) -> None:
+        """Save, and name the variables that nobody knows."""
+        super().save_model(request, obj, form, change)
+        if unknown := unknown_variables(obj.content):
+            text = _("No variable, so it stays as written: %(names)s. Known are %(known)s.")
+            names, known = ", ".join(unknown), ", ".join(VARIABLES)
+            messages.warning(request, text % {"names": names, "known": known})
 
 
 @admin.register(TrustedName)

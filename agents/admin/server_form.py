@@ -68,7 +68,9 @@ class ServerForm(TrustForm):
 
     class Meta:
         model = Server
-        fields: ClassVar = ["server_id", "transport", "command", "cwd", "url", "module", *_LIMITS]
+        fields: ClassVar = [
+            "server_id", "transport", "command", "cwd", "url", "module", *_LIMITS, "review",
+        ]  # fmt: skip
         labels: ClassVar = {
             "server_id": gettext_lazy("Id"),
             "transport": gettext_lazy("Transport"),
@@ -79,6 +81,7 @@ class ServerForm(TrustForm):
             "tool_timeout_seconds": gettext_lazy("Silence of a tool (s)"),
             "tool_max_seconds": gettext_lazy("Longest call (s)"),
             "parallel_calls": gettext_lazy("Calls at the same time"),
+            "review": gettext_lazy("When a tool's definition changes"),
         }
         help_texts: ClassVar = {
             "server_id": gettext_lazy(
@@ -92,6 +95,11 @@ class ServerForm(TrustForm):
             "tool_timeout_seconds": gettext_lazy("Empty: the assistant's limit (30 by default)."),
             "tool_max_seconds": gettext_lazy("Empty: the assistant's limit (120 by default)."),
             "parallel_calls": gettext_lazy("Empty: the assistant's limit (8 by default)."),
+            "review": gettext_lazy(
+                "Name, description, schema and annotations are what somebody agreed to. Block: the "
+                "tool is not offered until somebody approves what is new. Warn: it is offered, and "
+                "marked here."
+            ),
         }
 
     def __init__(self, *args: object, **kwargs: object) -> None:

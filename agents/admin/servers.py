@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -22,6 +25,8 @@ from agents.admin.checks import server_line
 from agents.admin.common import AppAdmin
 from agents.admin.marks import annotation_marks, json_text, server_state, state
 from agents.admin.server_form import ServerForm, command_line
+from agents.admin.server_log import protocol_words, record_messages, server_log
+from agents.admin.tool_reviews import marks_of, waiting_names
 from agents.encryption import DecryptionFailed
 from agents.loop.catalog import LeftOut
 from agents.models import Server, Tool, Transport
@@ -34,7 +39,7 @@ class ToolLine:
     """A discovered tool for the page of its server."""
 
     tool: Tool
-    marks: list[tuple[str, str]]
+    marks: tuple[tuple[str, str], ...]
     schema: str
     left_out: tuple[tuple[str, str], ...] = ()
     """Why the model is not offered it, or one of its name: the reason and its detail."""
@@ -46,7 +51,7 @@ class ServerAdmin(AppAdmin):
 
     form = ServerForm
     change_form_template = "admin/agents/server/change_form.html"
-    buttons = {"test": "press_test", "refresh": "press_refresh"}
+    buttons = {"test": "press_test", "refresh": "press_refresh", "record": "press_record"}
     list_display = ("server_id", "transport", "place", "status", "tool_count", "checked_at")
     list_filter = ("transport",)
     search_fields = ("server_id", "url", "command", "module")
@@ -83,6 +88,7 @@ class ServerAdmin(AppAdmin):
             (gettext_lazy("Module"), {"fields": ["module"], "classes": ["for-python"]}),
             (gettext_lazy("Limits"),
              {"fields": ["tool_timeout_seconds", "tool_max_seconds", "parallel_calls"]}),
+            (gettext_lazy("Changed tools"), {"fields": ["review"]}),
         ]  # fmt: skip
         if is_superuser:
             groups.append((gettext_lazy("Trust"), {"fields": ["trust_names"]}))
@@ -96,7 +102,7 @@ class ServerAdmin(AppAdmin):
             return ()
         return (
             "server_id", "transport", "place", "masked_headers", "tool_timeout_seconds",
-            "tool_max_seconds", "parallel_calls",
+            "tool_max_seconds", "parallel_calls", "review",
         )  # fmt: skip
 
     def render_change_form(
@@ -106,6 +112,7 @@ class ServerAdmin(AppAdmin):
         row = kwargs.get("obj")
         if isinstance(row, Server):
             context["server_state"] = server_state(row)
+            context["protocol"] = protocol_words(row.protocol)
             context["tool_lines"] = _tool_lines(row)
             context["can_press"] = self.has_change_permission(request, row)
         return super().render_change_form(request, context, **kwargs)
@@ -150,6 +157,31 @@ class ServerAdmin(AppAdmin):
         [check] = refresh_servers([row])
         return not check.error, server_line(check)
 
+    def press_record(self, request: HttpRequest, row: Server) -> tuple[bool, str]:
+        """Keep whole messages for a while, to be read in the log."""
+        if not record_messages(row):
+            return False, _("This process executes no runs: look at the log of one that does.")
+        return True, _("Messages are recorded for ten minutes; the log shows them.")
+
+    def get_urls(self) -> list[URLPattern]:
+        """The log before Django's own pages."""
+        view = self.admin_site.admin_view(self.show_log)
+        return [path("<int:key>/log/", view, name="agents_server_log"), *super().get_urls()]
+
+    def show_log(self, request: HttpRequest, key: int) -> HttpResponse:
+        """The past of a server: for those who may change it, since messages hold arguments."""
+        row = get_object_or_404(Server.objects.defer(*self.encrypted), pk=key)
+        if not self.has_change_permission(request, row):
+            raise PermissionDenied
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Log of %(server)s") % {"server": row.server_id},
+            "server": row,
+            "log": server_log(row),
+            "opts": self.opts,
+        }
+        return render(request, "admin/agents/server/log.html", context)
+
     @admin.action(
         description=gettext_lazy("Refresh the tools of the selected servers"),
         permissions=["change"],
@@ -180,18 +212,24 @@ def _stored_transport(server: Server) -> str:
 
 
 def _tool_lines(server: Server) -> list[ToolLine]:
+    waiting = waiting_names(server)
     return [
         ToolLine(
             tool=tool,
-            marks=annotation_marks(tool.annotations),
+            marks=(
+                *annotation_marks(tool.annotations),
+                *(("ann warn", mark.word) for mark in marks_of(tool)),
+            ),
             schema=json_text(tool.input_schema),
-            left_out=tuple(_left_out(tool)) if tool.vanished_at is None else (),
+            left_out=tuple(_left_out(tool, waiting)) if tool.vanished_at is None else (),
         )
         for tool in server.tools.order_by("vanished_at", "position", "name")
     ]
 
 
-def _left_out(tool: Tool) -> Iterator[tuple[str, str]]:
+def _left_out(tool: Tool, waiting: set[str]) -> Iterator[tuple[str, str]]:
+    if tool.name in waiting:
+        yield LeftOut.NEEDS_REVIEW.value, _("its definition changed: open it to see how")
     if problem := schema_problem(tool.input_schema):
         yield LeftOut.INVALID_SCHEMA.value, problem
     if tool.is_listed_twice:

@@ -12,6 +12,7 @@ from agents.bundle.reading import DOTTED_PATH, ObjectReader
 from agents.bundle.report import child_pointer, describe, is_whole_number
 from agents.bundle.server_choices import read_server_choices
 from agents.loop.messages import JsonObject, JsonValue
+from agents.loop.prompt_variables import VARIABLES, unknown_variables
 from agents.models import OnToolError
 from agents.system_assistants import SYSTEM_PREFIX, default_prompts
 
@@ -96,6 +97,12 @@ def _read_prompt(reader: ObjectReader) -> JsonObject:
         "role": reader.choice("role", PROMPT_ROLES),
         "content": reader.text("content", required=True),
     }
+    if unknown := unknown_variables(str(prompt["content"])):
+        reader.report.warn(
+            reader.at("content"),
+            f"{', '.join(unknown)} is no variable and stays as written; known are "
+            f"{', '.join(VARIABLES)}",
+        )
     reader.finish()
     return prompt
 

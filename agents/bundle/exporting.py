@@ -44,9 +44,7 @@ def export_bundle() -> tuple[JsonObject, list[str]]:
         "providers": [_provider(row, mask) for row in Provider.objects.order_by("provider_id")],
         "servers": [_server(row, mask) for row in Server.objects.order_by("server_id")],
         "assistants": [
-            _system_assistant(row) if row.is_system else _assistant(row)
-            for row in assistants
-            if not row.is_system or _is_changed(row)
+            assistant_entry(row) for row in assistants if not row.is_system or _is_changed(row)
         ],
         "global_prompts": [
             {"role": row.role, "content": row.content}
@@ -101,6 +99,11 @@ def _server(row: Server, mask: SecretMask) -> JsonObject:
         **{name: getattr(row, name) for name in _SERVER_FIELDS},
         "samples": samples,
     }
+
+
+def assistant_entry(row: Assistant) -> JsonObject:
+    """An assistant as an item of a bundle's ``assistants``."""
+    return _system_assistant(row) if row.is_system else _assistant(row)
 
 
 def _assistant(row: Assistant) -> JsonObject:

@@ -16,6 +16,7 @@ from agents.bundle.entries import AssistantEntry, Bundle, KnownNames, ProviderEn
 from agents.bundle.parsing import parse_bundle
 from agents.bundle.report import Finding, Report
 from agents.bundle.validation import validate_bundle
+from agents.bundle.versions import keep_first_versions, keep_version
 from agents.loop.messages import JsonValue
 from agents.models import (
     Assistant,
@@ -66,18 +67,32 @@ def import_bundle(text: str, *, name: str = "") -> ImportOutcome:
 
 
 def import_value(
-    value: JsonValue, report: Report, *, source: str = TRUST_SOURCE, expected: str = ""
+    value: JsonValue,
+    report: Report,
+    *,
+    source: str = TRUST_SOURCE,
+    expected: str = "",
+    by: str = "",
+    note: str = "",
+    trusts: bool = True,
 ) -> ImportOutcome:
     """Judge a bundle's value and, if there is no fault, write it in one transaction.
 
     ``source`` is kept beside names that come on the list of trusted ones. With the fingerprint of a
-    plan ``expected``, nothing is written where the plan is another one by now.
+    plan ``expected``, nothing is written where the plan is another one by now. ``by`` and
+    ``note`` stand beside the versions of assistants; without ``trusts`` no name comes on the list.
     """
     with transaction.atomic():
         bundle = validate_bundle(value, known_names(), report)
         plan = ImportPlan() if report.faults else plan_import(bundle)
         is_stale = bool(expected) and not report.faults and plan.fingerprint != expected
-        counts = {} if report.faults or is_stale else _write_bundle(bundle, source)
+        counts = {}
+        if not report.faults and not is_stale:
+            ids = [entry.assistant_id for entry in bundle.assistants]
+            keep_first_versions(Assistant.objects.filter(assistant_id__in=ids))
+            counts = _write_bundle(bundle, source if trusts else "")
+            for row in Assistant.objects.filter(assistant_id__in=ids):
+                keep_version(row, by=by or source, note=note)
     return _outcome(report, plan=plan, counts=counts, is_stale=is_stale)
 
 
@@ -121,7 +136,7 @@ def _write_bundle(bundle: Bundle, source: str) -> dict[str, dict[str, int]]:
     counts["assistants"] = Counter(changes.values())
     if bundle.global_prompts is not None:
         counts["global prompts"] = Counter(_write_global_prompts(bundle.global_prompts))
-    for kind, value in bundle.trusted:
+    for kind, value in bundle.trusted if source else ():
         TrustedName.objects.get_or_create(kind=kind, value=value, defaults={"source": source[:100]})
     order = (CREATED, UPDATED, UNCHANGED)
     return {kind: {what: count[what] for what in order} for kind, count in counts.items()}

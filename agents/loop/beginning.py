@@ -92,18 +92,23 @@ def _choose_prompts(run: RunState, decision: CreateDecision) -> list[Message]:
 
 
 def _choose_servers(run: RunState, decision: CreateDecision) -> list[ServerChoice]:
-    """The assistant's servers, or the hook's; a whitelist of the assistant is never widened."""
-    own = list(run.assistant.servers)
+    """The assistant's servers, or those of them that the hook chose; nothing is ever widened."""
+    own = {choice.server: choice for choice in run.assistant.servers}
     if decision.mcp_servers is None:
-        return own
+        return list(own.values())
     try:
         chosen = read_server_choices(decision.mcp_servers)
     except ValueError as error:
         raise HookError(
             f"The create hook returned mcp_servers that cannot be used: {error}"
         ) from error
-    whitelists = {choice.server: choice.allowed_tools for choice in own}
-    return [_narrowed(choice, whitelists.get(choice.server)) for choice in chosen]
+    others = [choice.server for choice in chosen if choice.server not in own]
+    if others:
+        raise HookError(
+            f"The create hook named servers that {run.assistant.assistant_id} does not have: "
+            f"{', '.join(others)}; it has {', '.join(own) or 'none'}"
+        )
+    return [_narrowed(choice, own[choice.server].allowed_tools) for choice in chosen]
 
 
 def _narrowed(choice: ServerChoice, whitelist: frozenset[str] | None) -> ServerChoice:

@@ -31,6 +31,7 @@ from agents.mcp_client.listing import fetch_tools
 from agents.mcp_client.results import reply_from_result
 from agents.mcp_client.transports import ServerTransport
 from agents.mcp_client.wire import WatchedRead, WatchedWrite, WireWatch, raw_result
+from agents.mcp_client.wire_log import WireLog
 
 RELISTEN_SECONDS = 30.0
 CLIENT = types.Implementation(name="toolloop", version="0.1.0")
@@ -46,13 +47,20 @@ class McpConnection:
     should be asked over a new connection; calls that are under way may still end well.
     """
 
-    def __init__(self, resolved: ResolvedConfig, *, connect_seconds: float) -> None:
+    def __init__(
+        self, resolved: ResolvedConfig, *, connect_seconds: float, log: WireLog | None = None
+    ) -> None:
         self.protocol = ""
         self.fault = ""
         self._resolved = resolved
         self._server = resolved.config.server_id
         self._connect_seconds = connect_seconds
-        self._watch = WireWatch(on_list_changed=self.forget_listing, on_end=self._note_end)
+        self._watch = WireWatch(
+            on_list_changed=self.forget_listing,
+            on_end=self._note_end,
+            log=log or WireLog(),
+            scrub=resolved.scrub,
+        )
         self._transport = ServerTransport(
             resolved,
             self._watch,

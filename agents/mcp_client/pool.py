@@ -19,6 +19,7 @@ from agents.loop.interfaces import CallLimits, OnProgress, ServerListing, ToolSp
 from agents.loop.messages import JsonObject
 from agents.loop.results import Outcome, ToolReply
 from agents.mcp_client.config import ServerConfig, resolve_config
+from agents.mcp_client.wire_log import WireLog, WireMessage
 
 FIRST_DELAY_SECONDS = 0.5
 LONGEST_DELAY_SECONDS = 30.0
@@ -79,7 +80,8 @@ class ServerStatus:
     """How a server stands, for operators.
 
     ``state`` is ``new``, ``opening``, ``open``, ``failed`` (``retry_in_seconds`` until the next
-    try) or ``closed``. ``stderr_tail`` is at most 4 KB.
+    try) or ``closed``. ``stderr_tail`` is at most 4 KB, of the newest connection. ``messages`` are
+    the last that passed; whole ones are kept for ``record_seconds`` more.
     """
 
     server_id: str
@@ -89,6 +91,8 @@ class ServerStatus:
     last_error: str = ""
     retry_in_seconds: float = 0.0
     stderr_tail: str = ""
+    messages: tuple[WireMessage, ...] = ()
+    record_seconds: float = 0.0
 
 
 class ServerPool:
@@ -115,6 +119,11 @@ class ServerPool:
     def statuses(self) -> list[ServerStatus]:
         """How every server that was ever used stands."""
         return [slot.status() for slot in self._slots.values()]
+
+    def record(self, config: ServerConfig) -> None:
+        """Keep the whole messages of a server for a while. Raises ``ServerUnavailable`` once
+        closed."""
+        self.slot(config).log.record()
 
     async def close(self) -> None:
         """End all connections and child processes, all at once and within a few seconds."""
@@ -147,7 +156,7 @@ class ServerPool:
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
-    async def connect(self, config: ServerConfig) -> Connection:
+    async def connect(self, config: ServerConfig, log: WireLog) -> Connection:
         """A connection to be opened. Raises ``ServerUnavailable`` for a bad configuration."""
         resolved = resolve_config(config)
         if config.transport == "python":
@@ -163,7 +172,7 @@ class ServerPool:
         # pay, and which would hold up every run of this process.
         module = await asyncio.to_thread(_import_connection)
         connection: Connection = module.McpConnection(
-            resolved, connect_seconds=self._connect_seconds
+            resolved, connect_seconds=self._connect_seconds, log=log
         )
         return connection
 
@@ -240,6 +249,8 @@ class _Slot:
 
     def __init__(self, pool: ServerPool, config: ServerConfig) -> None:
         self.last_error = ""
+        self.log = WireLog()
+        self._stderr_tail = ""
         self._pool = pool
         self._config = config
         self._connection: Connection | None = None
@@ -323,7 +334,9 @@ class _Slot:
             protocol=connection.protocol if connection else "",
             last_error=self.last_error,
             retry_in_seconds=wait,
-            stderr_tail=connection.stderr_tail if connection else "",
+            stderr_tail=connection.stderr_tail if connection else self._stderr_tail,
+            messages=self.log.messages(),
+            record_seconds=self.log.seconds_left,
         )
 
     def _let_go(self) -> None:
@@ -332,18 +345,20 @@ class _Slot:
         if connection is None:
             return
         self._connection = None
+        self._stderr_tail = connection.stderr_tail
         self.last_error = connection.fault or self.last_error
         self._pool.end(connection)
 
     async def _open(self) -> Connection:
         connection: Connection | None = None
         try:
-            connection = await self._pool.connect(self._config)
+            connection = await self._pool.connect(self._config, self.log)
             await connection.open()
         except ServerUnavailable as error:
             self.last_error = error.reason
             self._note_failed()
             if connection is not None:
+                self._stderr_tail = connection.stderr_tail
                 self._pool.end(connection)
             raise
         except asyncio.CancelledError:

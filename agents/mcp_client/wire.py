@@ -19,6 +19,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from agents.loop.messages import JsonObject, JsonValue
+from agents.mcp_client.wire_log import WireLog
 
 RAW = "toolloop.dev/raw"
 """Key in a result's ``_meta`` under which the server's own result lies."""
@@ -40,18 +41,41 @@ class WireWatch:
     protocol; ``on_end`` once, when the server can say nothing more.
     """
 
-    def __init__(self, *, on_list_changed: Callable[[], None], on_end: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        *,
+        on_list_changed: Callable[[], None],
+        on_end: Callable[[], None],
+        log: WireLog,
+        scrub: Callable[[str], str],
+    ) -> None:
         self.open_requests: dict[str, str] = {}
         self.on_end = on_end
         self._on_list_changed = on_list_changed
+        self._log = log
+        self._scrub = scrub
 
     def note_sent(self, message: types.JSONRPCMessage) -> None:
         """Remember a request that goes out."""
         if isinstance(message, types.JSONRPCRequest):
             self.open_requests[str(message.id)] = message.method
+        self._note(message, is_sent=True)
+
+    def _note(self, message: types.JSONRPCMessage, *, is_sent: bool) -> None:
+        request_id = getattr(message, "id", None)
+        method = getattr(message, "method", None) or self.open_requests.get(str(request_id), "")
+        error = message.error.message if isinstance(message, types.JSONRPCError) else ""
+        self._log.note(
+            method,
+            is_sent=is_sent,
+            request_id="" if request_id is None else request_id,
+            error=self._scrub(error),
+            whole=lambda: self._scrub(message.model_dump_json(by_alias=True, exclude_none=True)),
+        )
 
     def mend(self, message: types.JSONRPCMessage) -> types.JSONRPCMessage:
         """The message as the SDK will take it; responses are matched to their requests."""
+        self._note(message, is_sent=False)
         if isinstance(message, types.JSONRPCNotification):
             if message.method == LIST_CHANGED:
                 self._on_list_changed()

@@ -10,13 +10,12 @@ from agents.models.configuration import (
     SERVER_ID_PATTERN,
     Assistant,
     AssistantServer,
+    AssistantVersion,
     GlobalPrompt,
     OnToolError,
     Provider,
     Review,
     Server,
-    Tool,
-    ToolSample,
     Transport,
     TrustedName,
     TrustedNameKind,
@@ -33,6 +32,7 @@ from agents.models.conversations import (
     Worker,
     new_id,
 )
+from agents.models.tools import ServerHealth, Tool, ToolDefinition, ToolSample
 
 __all__ = [
     "FINAL_STATUSES",
@@ -40,6 +40,7 @@ __all__ = [
     "SERVER_ID_PATTERN",
     "Assistant",
     "AssistantServer",
+    "AssistantVersion",
     "Attachment",
     "Conversation",
     "GlobalPrompt",
@@ -52,7 +53,9 @@ __all__ = [
     "Run",
     "RunStatus",
     "Server",
+    "ServerHealth",
     "Tool",
+    "ToolDefinition",
     "ToolSample",
     "Transport",
     "TrustedName",

@@ -67,9 +67,9 @@ class Transport(models.TextChoices):
 class Review(models.TextChoices):
     """What happens when a tool's definition changes."""
 
-    BLOCK = "block", "block until approved"
-    WARN = "warn", "warn"
-    OFF = "off", "off"
+    BLOCK = "block", gettext_lazy("block until approved")
+    WARN = "warn", gettext_lazy("warn")
+    OFF = "off", gettext_lazy("off")
 
 
 class Server(models.Model):
@@ -124,58 +124,6 @@ class Server(models.Model):
         return self.server_id
 
 
-class Tool(models.Model):
-    """One tool of a server as it was last discovered. ``vanished_at`` is set when a listing lacks
-    it; of a name that ``is_listed_twice`` the first counts.
-    """
-
-    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="tools")
-    name = models.CharField(max_length=500)
-    position = models.PositiveIntegerField(default=0)
-    title = models.CharField(max_length=500, blank=True)
-    description = models.TextField(blank=True)
-    input_schema = models.JSONField(null=True, blank=True)
-    output_schema = models.JSONField(null=True, blank=True)
-    annotations = models.JSONField(default=dict, blank=True)
-    is_listed_twice = models.BooleanField(default=False)
-    definition_hash = models.CharField(max_length=64)
-    first_seen = models.DateTimeField()
-    last_seen = models.DateTimeField()
-    vanished_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["server", "position", "name"]
-        constraints = [
-            models.UniqueConstraint(fields=["server", "name"], name="tool_once_per_server"),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class ToolSample(models.Model):
-    """An example of a tool's use; kept by name, so that it outlives a server that is down."""
-
-    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="samples")
-    tool = models.CharField(max_length=500)
-    position = models.PositiveIntegerField(default=0)
-    name = models.CharField(max_length=200)
-    description = models.TextField(blank=True)
-    input = models.JSONField(null=True, blank=True)
-    output = models.JSONField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["server", "tool", "position"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["server", "tool", "position"], name="tool_sample_position_unique"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.tool}: {self.name}"
-
-
 class OnToolError(models.TextChoices):
     """What a failed call of the first turn does after its attempts."""
 
@@ -187,13 +135,15 @@ class Assistant(models.Model):
     """A configured persona: prompts, model, servers, whitelist, limits, hooks.
 
     ``null`` limits have the engine's defaults (``agents.loop.limits``); they are stored here so
-    that the database alone tells what a run will do.
+    that the database alone tells what a run will do. ``version`` is the number of the newest
+    ``AssistantVersion``, 0 before the first.
     """
 
     assistant_id = models.CharField(max_length=100, unique=True)
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     is_system = models.BooleanField(default=False, editable=False)
+    version = models.PositiveIntegerField(default=0, editable=False)
     provider = models.ForeignKey(
         Provider, on_delete=models.PROTECT, null=True, blank=True, related_name="assistants"
     )
@@ -262,6 +212,31 @@ class Assistant(models.Model):
 
     def __str__(self) -> str:
         return self.name or self.assistant_id
+
+
+class AssistantVersion(models.Model):
+    """An assistant's configuration as it was saved once: the bundle's entry, without secrets.
+
+    ``number`` counts from 1 for each assistant; ``Assistant.version`` is the newest one's.
+    """
+
+    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    at = models.DateTimeField(auto_now_add=True)
+    by = models.CharField(max_length=150, blank=True)
+    note = models.CharField(max_length=200, blank=True)
+    configuration = models.JSONField()
+
+    class Meta:
+        ordering = ["assistant", "-number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assistant", "number"], name="assistant_version_number_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.assistant_id} v{self.number}"
 
 
 class AssistantServer(models.Model):

@@ -34,6 +34,9 @@ from agents.runs.message_recorder import GATHER_SECONDS as RESULTS_GATHER_SECOND
 GATHER_SECONDS = 0.04
 """Deltas are gathered this long; the first one of an answer is sent at once."""
 
+MOST_CHANNELS = 1000
+"""Conversations whose number is remembered though nobody watches them."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -307,7 +310,24 @@ class Hub:
             watcher.put(text)
 
     def _channel(self, conversation_id: str) -> _Channel:
-        return self._channels.setdefault(conversation_id, _Channel())
+        channel = self._channels.get(conversation_id)
+        if channel is None:
+            channel = self._channels[conversation_id] = _Channel()
+            if len(self._channels) > MOST_CHANNELS:
+                self._drop_idle()
+        return channel
+
+    def _drop_idle(self) -> None:
+        """Forget the oldest channels that nobody uses; their pages ask for everything anew."""
+        live = {live.conversation for live in self._lives.values()}
+        idle = [
+            name
+            for name, channel in self._channels.items()
+            if not (channel.watchers or channel.jobs or channel.beside or channel.is_holding)
+            and name not in live
+        ]
+        for name in idle[: MOST_CHANNELS // 2]:
+            del self._channels[name]
 
     def _put(self, channel: _Channel, job: Job, *, is_beside: bool = False) -> None:
         (channel.beside if is_beside else channel.jobs).append(job)

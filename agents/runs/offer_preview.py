@@ -23,6 +23,7 @@ from agents.mcp_client.discovery import invalid_reason
 from agents.models import Assistant, AssistantServer, Provider, Server, Tool
 from agents.runs.plans import assistant_config
 from agents.runs.server_configs import server_config
+from agents.runs.tool_review import ServerReview, load_review
 
 NEVER_CHECKED = "never asked for its tools"
 CHARS_PER_TOKEN = 4
@@ -80,9 +81,10 @@ def stored_listing(server: Server, *, even_failed: bool = False) -> ServerListin
     config = server_config(server)
     rows = [row for row in server.tools.all() if row.vanished_at is None]
     rows.sort(key=lambda row: row.position)
+    review = load_review(server)
     return ServerListing(
         server=server.server_id,
-        tools=tuple(_spec(server, row, config.samples.get(row.name, ())) for row in rows),
+        tools=tuple(_spec(server, row, config.samples.get(row.name, ()), review) for row in rows),
         protocol=server.protocol,
         limits=config.limits,
     )
@@ -129,7 +131,7 @@ def _as_listed(server: Server) -> ServerListing | str:
     return replace(listing, tools=(*listing.tools, *again))
 
 
-def _spec(server: Server, row: Tool, samples: tuple[Sample, ...]) -> ToolSpec:
+def _spec(server: Server, row: Tool, samples: tuple[Sample, ...], review: ServerReview) -> ToolSpec:
     return ToolSpec(
         server=server.server_id,
         name=row.name,
@@ -139,6 +141,7 @@ def _spec(server: Server, row: Tool, samples: tuple[Sample, ...]) -> ToolSpec:
         output_schema=row.output_schema,
         annotations=row.annotations or {},
         samples=samples,
+        needs_review=review.needs_review(row.name, row.definition_hash),
         invalid_reason=invalid_reason(row.input_schema),
     )
 

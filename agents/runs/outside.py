@@ -34,11 +34,11 @@ from agents.runs.plans import (
     load_assistant,
     load_child_plan,
     load_provider,
-    load_servers,
     model_choice,
-    read_prompts,
 )
+from agents.runs.prompts import PromptReader
 from agents.runs.resources import RunResources
+from agents.runs.tool_review import ReviewedTools
 
 MAX_DEPTH = 5
 """How deep assistants may delegate (section 10 of the contract)."""
@@ -96,19 +96,13 @@ class RunOutside:
 
     async def tools(self, servers: Sequence[str]) -> ToolCaller:
         """The callers of these servers, opened when they are used."""
-        configs = dict(self._plan.servers)
-        missing = [server for server in servers if server not in configs]
-        if missing:
-            found = await sync_to_async(load_servers)(missing)
-            unknown = [server for server in missing if server not in found]
-            if unknown:
-                raise HookError(f"The create hook named unknown servers: {', '.join(unknown)}")
-            configs.update(found)
-        return self._resources.pool.servers({server: configs[server] for server in servers})
+        plan = self._plan
+        chosen = {server: plan.servers[server] for server in servers}
+        return ReviewedTools(self._resources.pool.servers(chosen), plan.reviews)
 
     async def fallback(self) -> FallbackAssistant:
         """The assistant's own fallback assistant, or the one that comes with the application."""
-        assistant = await sync_to_async(self._load_fallback)()
+        assistant, prompts = await sync_to_async(self._load_fallback)()
         choice = model_choice(assistant)
         if choice.provider is None:
             own = self._plan.models
@@ -121,7 +115,7 @@ class RunOutside:
         window = assistant.context_window or self._plan.assistant.context_window
         return FallbackAssistant(
             assistant_id=assistant.assistant_id,
-            prompts=read_prompts(assistant.prompts),
+            prompts=prompts,
             targets=self._targets(choice, assistant.assistant_id),
             options=assistant.options,
             context_window=window,
@@ -188,19 +182,19 @@ class RunOutside:
             max_retries=provider.max_retries,
         )
 
-    def _load_fallback(self) -> Assistant:
+    def _load_fallback(self) -> tuple[Assistant, tuple[Message, ...]]:
+        """The fallback assistant and its prompts."""
         own = self._plan.run.assistant
+        chosen = None
         if own is not None and own.fallback_assistant_id is not None:
             chosen = load_assistant(own.fallback_assistant.assistant_id)
-            if chosen is not None:
-                return chosen
-        fallback = load_assistant(FALLBACK_ASSISTANT)
+        fallback = chosen or load_assistant(FALLBACK_ASSISTANT)
         if fallback is None:
             raise ModelNotFound(
                 f"The assistant {FALLBACK_ASSISTANT} is missing.",
                 hint="Run manage.py migrate: it comes with the application.",
             )
-        return fallback
+        return fallback, PromptReader(fallback, self._plan.run.user_id).read(fallback.prompts)
 
     def _start_child(
         self, delegation: Delegation, conversation: tuple[Message, ...]

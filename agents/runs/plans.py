@@ -15,15 +15,13 @@ from agents.loop.catalog import ServerChoice
 from agents.loop.errors import HookError
 from agents.loop.hooks import Hook, Hooks
 from agents.loop.limits import RunLimits
-from agents.loop.messages import JsonObject, JsonValue, Message, Role
-from agents.loop.messages import message_from_dict as read_message
+from agents.loop.messages import JsonObject, Message
 from agents.loop.request import AssistantConfig, Resume
 from agents.mcp_client.config import ServerConfig
 from agents.models import (
     Assistant,
     AssistantServer,
     Conversation,
-    GlobalPrompt,
     OnToolError,
     Provider,
     Run,
@@ -31,10 +29,12 @@ from agents.models import (
     ToolSample,
 )
 from agents.models import Message as StoredMessage
+from agents.runs.prompts import PromptReader
 from agents.runs.resuming import last_call_row, read_resume
 from agents.runs.server_configs import server_config
 from agents.runs.statements import fetch_row, fetch_rows
 from agents.runs.stored_messages import loop_message, read_path
+from agents.runs.tool_review import ServerReview, load_reviews
 from agents.runs.trust import is_trusted_module
 
 FALLBACK_ASSISTANT = "toolloop.loop_fallback"
@@ -75,6 +75,7 @@ class RunPlan:
     assistant: AssistantConfig
     models: ModelChoice
     servers: dict[str, ServerConfig]
+    reviews: dict[str, ServerReview] = field(default_factory=dict)
     history: tuple[Message, ...] = ()
     message: Message | None = None
     leaf_id: str | None = None
@@ -146,12 +147,6 @@ def load_provider(provider_id: str) -> ProviderFacts | None:
     return provider_facts(Provider.objects.filter(provider_id=provider_id).first())
 
 
-def load_servers(server_ids: Sequence[str]) -> dict[str, ServerConfig]:
-    """The configurations of servers that exist, by their ids."""
-    rows = Server.objects.filter(server_id__in=server_ids).prefetch_related("samples")
-    return {row.server_id: server_config(row) for row in rows}
-
-
 def model_choice(assistant: Assistant) -> ModelChoice:
     """Which models an assistant asks."""
     return ModelChoice(
@@ -160,12 +155,6 @@ def model_choice(assistant: Assistant) -> ModelChoice:
         fallback_provider=provider_facts(assistant.fallback_provider),
         fallback_model=assistant.fallback_model,
     )
-
-
-def read_prompts(prompts: JsonValue) -> tuple[Message, ...]:
-    """Stored prompts as messages."""
-    items = prompts if isinstance(prompts, list) else []
-    return tuple(read_message(item) for item in items if isinstance(item, dict))
 
 
 def _plan(
@@ -181,7 +170,7 @@ def _plan(
         raise ValueError(f"the assistant of run {run.pk} was deleted")
     links = _fetch_links(assistant)
     hooks, fault = _load_hooks(assistant)
-    config = assistant_config(assistant, links, hooks)
+    config = assistant_config(assistant, links, hooks, user_id=run.user_id)
     run.configuration = snapshot(assistant, links)
     return RunPlan(
         run=run,
@@ -191,6 +180,7 @@ def _plan(
             link.server.server_id: server_config(link.server, _fetch_samples(link.server))
             for link in links
         },
+        reviews=load_reviews(link.server for link in links),
         history=history,
         message=message,
         leaf_id=leaf_id,
@@ -226,20 +216,21 @@ def _fetch_samples(server: Server) -> list[ToolSample]:
 
 
 def assistant_config(
-    assistant: Assistant, links: Sequence[AssistantServer], hooks: Hooks
+    assistant: Assistant,
+    links: Sequence[AssistantServer],
+    hooks: Hooks,
+    *,
+    user_id: int | None = None,
 ) -> AssistantConfig:
     """An assistant as the loop sees it; ``links`` are its servers in order, stored or not yet."""
-    global_prompts = tuple(
-        Message(role=Role(prompt.role), content=prompt.content)
-        for prompt in fetch_rows(GlobalPrompt, {}, order="position")
-    )
+    reader = PromptReader(assistant, user_id)
     presets = assistant.prompt_presets or {}
     return AssistantConfig(
         assistant_id=assistant.assistant_id,
         name=assistant.name,
-        global_prompts=global_prompts,
-        prompts=read_prompts(assistant.prompts),
-        prompt_presets={name: read_prompts(prompts) for name, prompts in presets.items()},
+        global_prompts=reader.global_prompts(),
+        prompts=reader.read(assistant.prompts),
+        prompt_presets={name: reader.read(prompts) for name, prompts in presets.items()},
         disable_global_prompts=assistant.disable_global_prompts,
         servers=tuple(_choice(link) for link in links),
         options=assistant.options,
@@ -274,6 +265,7 @@ def snapshot(assistant: Assistant, links: Sequence[AssistantServer]) -> JsonObje
     fallback_provider = assistant.fallback_provider
     return {
         "assistant": assistant.assistant_id,
+        "version": assistant.version,
         "name": assistant.name,
         "provider": provider.provider_id if provider else None,
         "base_url": provider.base_url if provider else None,

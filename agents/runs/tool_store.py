@@ -14,20 +14,27 @@ from django.utils import timezone
 
 from agents.loop.interfaces import ServerListing, ToolSpec
 from agents.loop.messages import JsonObject
-from agents.models import Server, Tool
+from agents.models import Server, ServerHealth, Tool, ToolDefinition
 from agents.texts import storable
 
 SEEN_AGAIN_AFTER = timedelta(minutes=1)
 """An unchanged listing is written again only after this time, so that runs stay cheap."""
 
-_MAX_NAME = 500
+MAX_NAME = 500
+"""Characters of a tool's name; a tool with a longer one is not stored, and never offered."""
+
+MAX_REMEMBERED = 5000
+
+KEPT_HEALTH = 100
+"""Rows of a server's history."""
 
 
 def store_listing(server: Server, listing: ServerListing, *, now: datetime | None = None) -> bool:
     """Make the rows of a server's tools equal to its listing; tells whether anything was written.
 
     A tool that is not listed any more keeps its row with ``vanished_at``. Of a name that is listed
-    twice the first counts. One transaction; a single query when nothing changed.
+    twice the first counts. Every definition is kept; the first one of a name is approved. One
+    transaction; a single query when nothing changed.
     """
     moment = now or timezone.now()
     wanted = _wanted_tools(listing)
@@ -43,16 +50,38 @@ def store_listing(server: Server, listing: ServerListing, *, now: datetime | Non
     if is_same and is_recent and not server.last_error and server.protocol == listing.protocol:
         return False
     with transaction.atomic():
+        # Two processes that list a new tool for the first time must not approve two definitions.
+        Server.objects.select_for_update().get(pk=server.pk)
         _write_tools(server, wanted, stored, moment)
+        _write_definitions(server, listing, moment)
         server.protocol, server.last_error, server.checked_at = listing.protocol[:40], "", moment
         server.save(update_fields=["protocol", "last_error", "checked_at"])
+        _note_health(server, moment, tools=len(wanted))
     return True
 
 
 def store_failure(server: Server, error: str, *, now: datetime | None = None) -> None:
     """Note that a server did not answer; its known tools stay as they are."""
-    server.last_error, server.checked_at = storable(error), now or timezone.now()
+    moment = now or timezone.now()
+    server.last_error, server.checked_at = storable(error), moment
     server.save(update_fields=["last_error", "checked_at"])
+    _note_health(server, moment, tools=0)
+
+
+def _note_health(server: Server, moment: datetime, *, tools: int) -> None:
+    """Add to a server's history what is different from the last time."""
+    protocol = "" if server.last_error else server.protocol
+    now = (server.last_error, protocol, tools)
+    last = ServerHealth.objects.filter(server=server).order_by("-at", "-pk").first()
+    if last is not None and (last.error, last.protocol, last.tools) == now:
+        return
+    ServerHealth.objects.create(
+        server=server, at=moment, error=server.last_error, protocol=protocol, tools=tools
+    )
+    kept = ServerHealth.objects.filter(server=server).order_by("-at", "-pk")[:KEPT_HEALTH]
+    ServerHealth.objects.filter(server=server).exclude(
+        pk__in=list(kept.values_list("pk", flat=True))
+    ).delete()
 
 
 def definition_of(spec: ToolSpec) -> JsonObject:
@@ -69,8 +98,21 @@ def definition_of(spec: ToolSpec) -> JsonObject:
 
 def definition_hash(spec: ToolSpec) -> str:
     """The SHA-256 of a tool's definition, the same for the same definition."""
-    text = json.dumps(definition_of(spec), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    known = _hashes.get(id(spec.input_schema))
+    if known is not None and known[0] is spec.input_schema and known[1] == definition_of(spec):
+        return known[2]
+    definition = definition_of(spec)
+    text = json.dumps(definition, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    if len(_hashes) >= MAX_REMEMBERED:
+        _hashes.clear()
+    _hashes[id(spec.input_schema)] = spec.input_schema, definition, digest
+    return digest
+
+
+_hashes: dict[int, tuple[object, JsonObject, str]] = {}
+"""Hashes by the identity of a schema, which is held: open servers list the same objects to every
+run."""
 
 
 def _wanted_tools(listing: ServerListing) -> dict[str, Tool]:
@@ -81,7 +123,7 @@ def _wanted_tools(listing: ServerListing) -> dict[str, Tool]:
         if name in rows:
             rows[name].is_listed_twice = True
             continue
-        if not 0 < len(name) <= _MAX_NAME:
+        if not 0 < len(name) <= MAX_NAME:
             continue
         rows[name] = Tool(
             name=name,
@@ -116,3 +158,28 @@ def _write_tools(
     )  # fmt: skip
     gone = Tool.objects.filter(server=server, vanished_at__isnull=True).exclude(name__in=wanted)
     gone.update(vanished_at=moment)
+
+
+def _write_definitions(server: Server, listing: ServerListing, moment: datetime) -> None:
+    """Keep every definition that was listed; of a name that is new, approve it."""
+    known = set(ToolDefinition.objects.filter(server=server).values_list("name", flat=True))
+    rows: dict[str, ToolDefinition] = {}
+    for spec in listing.tools:
+        name = storable(spec.name)
+        if name in rows or not 0 < len(name) <= MAX_NAME:
+            continue
+        rows[name] = ToolDefinition(
+            server=server,
+            name=name,
+            definition_hash=definition_hash(spec),
+            definition=storable(definition_of(spec)),
+            first_seen=moment,
+            last_seen=moment,
+            approved_at=None if name in known else moment,
+        )
+    ToolDefinition.objects.bulk_create(
+        rows.values(),
+        update_conflicts=True,
+        unique_fields=["server", "name", "definition_hash"],
+        update_fields=["last_seen"],
+    )

@@ -231,7 +231,6 @@ def test_the_create_hook_changes_the_request(
         runner.configure(
             provider,
             servers=[stdio_entry("echo"), stdio_entry("more")],
-            use=["more"],
             assistant={
                 "hooks": hooked(monkeypatch, create=lambda *_: decision),
                 "prompt_presets": presets,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from agents.loop.events import (
 )
 from agents.loop.interfaces import ModelDelta
 from agents.loop.messages import JsonObject
-from agents.runs.hub import Hub
+from agents.runs.hub import MOST_CHANNELS, Hub
 from agents.runs.live import LiveRun
 
 CONVERSATION = "c1"
@@ -114,6 +116,20 @@ async def test_what_happened_while_nobody_watched_changes_the_number(hub: Hub) -
     loaded = hub.seq(CONVERSATION)
     await hub.handle(started())
     assert hub.seq(CONVERSATION) != loaded
+
+
+async def test_what_nobody_watches_takes_no_memory_for_ever(hub: Hub) -> None:
+    hub.watch(CONVERSATION, Tab())
+    await hub.handle(started())
+    known = hub.seq(CONVERSATION)
+    for number in range(5 * MOST_CHANNELS):
+        run, conversation = f"r-{number}", f"c-{number}"
+        begin = RunStarted(run=run, at_ns=1, conversation=conversation, trace="t", assistant="a")
+        await hub.handle(begin)
+        await hub.handle(replace(_finished(), run=run))
+    kept = [thing for thing in gc.get_objects() if type(thing).__name__ == "_Channel"]
+    assert len(kept) <= MOST_CHANNELS + 50
+    assert hub.seq(CONVERSATION) >= known and hub.live_ids(CONVERSATION) == {"r1"}
 
 
 async def test_each_tab_is_sent_its_own_language(hub: Hub) -> None:
