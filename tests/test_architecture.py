@@ -24,7 +24,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agents.providers": ("agents.providers", "agents.loop"),
     "agents.mcp_client": ("agents.mcp_client", "agents.loop", "agents.python_tools"),
     "agents.bundle": (
-        "agents.bundle", "agents.loop", "agents.models", "agents.system_assistants",
+        "agents.bundle", "agents.encryption", "agents.loop", "agents.models",
+        "agents.system_assistants",
     ),
     "traces": ("traces", "agents.loop.events", "agents.loop.own_words"),
 }  # fmt: skip

@@ -19,7 +19,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from agents.admin.bundle_forms import ImportForm
-from agents.admin.bundle_view import plan_view
+from agents.admin.bundle_view import finding_views, plan_view
 from agents.admin.sealed_sources import SealedSource, seal, unseal
 from agents.bundle.changes import CREATED, UNCHANGED, ItemChange
 from agents.bundle.exporting import bundle_text, export_bundle
@@ -47,7 +47,7 @@ def _for_superusers(view: View) -> View:
             return view(request, *args, **kwargs)
         except DecryptionFailed as error:
             messages.error(request, str(error))
-            return HttpResponseRedirect(reverse("admin:index"))
+            return HttpResponseRedirect(reverse("admin:bundle"))
 
     return admin.site.admin_view(never_cache(guarded))  # type: ignore[no-any-return]
 
@@ -98,7 +98,8 @@ def _preview(
         )  # fmt: skip
         text = seal(shown, user_id=request.user.pk)
     context = {
-        "outcome": outcome,
+        "faults": finding_views(outcome.faults, source.value),
+        "warnings": finding_views(outcome.warnings, source.value),
         "view": view,
         "kind": source.kind,
         "file_name": sealed.files.name or _("the pasted text"),
@@ -156,7 +157,10 @@ def _refusals(request: HttpRequest, outcome: ImportOutcome) -> tuple[str, ...]:
 
 
 def _page(request: HttpRequest, **context: object) -> HttpResponse:
-    _bundle, notes = export_bundle()
+    try:
+        _bundle, notes = export_bundle()
+    except DecryptionFailed as error:
+        notes = [str(error)]
     return render(
         request,
         TEMPLATE,

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from agents.bundle.changes import CREATED, UNCHANGED, UPDATED, FieldChange, ImportPlan, ItemChange
+from agents.bundle.report import Finding, named_item
 from agents.bundle.shapes import ALL_TOOLS, NO_TOOL
+from agents.loop.messages import JsonValue
 from agents.models import TrustedNameKind
 from agents.runs.trust import NamedThing, untrusted
 
@@ -55,6 +57,15 @@ class GroupView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FindingView:
+    """A fault or warning: where (and in which item), and what."""
+
+    pointer: str
+    item: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanView:
     """All of a plan; ``summary`` counts it in one line."""
 
@@ -86,6 +97,18 @@ def plan_view(plan: ImportPlan) -> PlanView:
     )
 
 
+def finding_views(findings: Sequence[Finding], value: JsonValue) -> tuple[FindingView, ...]:
+    """Findings about a bundle's value, with the items that their pointers are in."""
+    return tuple(
+        FindingView(
+            pointer=finding.pointer or "/",
+            item=named_item(value, finding.pointer),
+            message=finding.message,
+        )
+        for finding in findings
+    )
+
+
 def unlisted(plan: ImportPlan) -> list[NamedThing]:
     """The names of a plan that are not on the list of trusted ones and have to be."""
     things = [NamedThing(kind=TrustedNameKind(kind), value=value) for kind, value in plan.trusted]
@@ -95,7 +118,7 @@ def unlisted(plan: ImportPlan) -> list[NamedThing]:
 def _summary(items: Sequence[ItemChange]) -> str:
     words = {
         CREATED: _("%(n)d new"),
-        UPDATED: _("%(n)d changed"),
+        UPDATED: _("%(n)d with changes"),
         UNCHANGED: _("%(n)d unchanged"),
     }
     counts = {change: sum(item.change == change for item in items) for change in words}

@@ -25,7 +25,7 @@ from agents.bundle.shapes import (
     stored_server,
 )
 from agents.loop.messages import JsonObject, JsonValue
-from agents.models import Assistant, Provider, Server, Transport
+from agents.models import Assistant, Provider, Server, Transport, TrustedName
 
 CREATED, UPDATED, UNCHANGED = "created", "updated", "unchanged"
 COMMAND_FIELDS = ("transport", "command", "args", "env", "cwd")
@@ -56,7 +56,8 @@ class ImportPlan:
     """All that an import would do.
 
     ``commands`` are ``(server_id, line)`` of commands that are new or changed; ``trusted`` are the
-    names that it uses. ``fingerprint`` changes with anything that would be written or replaced.
+    names that would come on the list. ``fingerprint`` changes with anything that would be written
+    or replaced.
     """
 
     items: tuple[ItemChange, ...] = ()
@@ -90,12 +91,13 @@ def plan_import(bundle: Bundle) -> ImportPlan:
         compared.append(_Compared(kind="global prompts", item_id="", before=before, after=after,
                                   is_new=False))  # fmt: skip
     items = tuple(_item(one) for one in compared)
+    listed = set(TrustedName.objects.values_list("kind", "value"))
     whole = [[one.kind, one.item_id, one.is_new, one.before, one.after] for one in compared]
     text = json.dumps([whole, sorted(bundle.trusted)], sort_keys=True)
     return ImportPlan(
         items=items,
         commands=tuple(_commands(bundle, items)),
-        trusted=bundle.trusted,
+        trusted=tuple(name for name in bundle.trusted if name not in listed),
         fingerprint=hashlib.sha256(text.encode()).hexdigest(),
     )
 

@@ -37,6 +37,18 @@ class Report:
         self.warnings.append(Finding(pointer=pointer, message=message))
 
 
+def named_item(value: JsonValue, pointer: str) -> str:
+    """Which item of a bundle a pointer is in, in words: ``assistant helper``; ``""`` for none."""
+    _, kind, *rest = pointer.split("/", 3) if pointer.startswith("/") else ("", "")
+    items = value.get(kind) if isinstance(value, dict) else None
+    number = rest[0] if rest else ""
+    if not isinstance(items, list) or not number.isdecimal() or int(number) >= len(items):
+        return ""
+    item = items[int(number)]
+    found = (item.get("id") or item.get("server_id")) if isinstance(item, dict) else None
+    return f"{kind.removesuffix('s')} {found}" if isinstance(found, str) else ""
+
+
 def child_pointer(pointer: str, key: str | int) -> str:
     """The pointer of a member, with ``~`` and ``/`` in its name escaped."""
     return f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"

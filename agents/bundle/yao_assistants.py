@@ -5,13 +5,20 @@ Place in the house: ``agents.bundle``. Pure.
 
 from __future__ import annotations
 
+import re
+
 from agents.bundle.leftovers import NO_COUNTERPART, Leftovers
 from agents.bundle.report import Report, child_pointer, describe
 from agents.bundle.yao_servers import server_name
 from agents.loop.messages import JsonObject, JsonValue
 
 _SAME = ("name", "description", "options", "disable_global_prompts", "prompt_presets")
-_PLACES = ("{{", "$CTX.", "$SYS.", "$ENV.", "$MSG.")
+_PLACES = ("$CTX.", "$SYS.", "$ENV.", "$MSG.")
+_KNOWN = {
+    "CTX.date": "{{ date }}", "CTX.time": "{{ time }}", "SYS.DATE": "{{ date }}",
+    "SYS.TIME": "{{ time }}", "SYS.DATETIME": "{{ date }} {{ time }}",
+}  # fmt: skip
+_KNOWN_PLACE = re.compile(r"\{\{\s*\$([A-Za-z_.]+)\s*\}\}|\$([A-Za-z_.]*[A-Za-z_])")
 
 
 def make_assistant(assistant_id: str, file: Leftovers, own: dict[str, str]) -> JsonObject:
@@ -47,7 +54,7 @@ def make_assistant(assistant_id: str, file: Leftovers, own: dict[str, str]) -> J
 
 
 def make_prompts(value: JsonValue, pointer: str, report: Report) -> JsonValue:
-    """Prompts with role and content; names and variables are told of."""
+    """Prompts with role and content; names, and variables that are not filled in, are told of."""
     if not isinstance(value, list):
         report.fault(pointer, f"expected a list of prompts, got {describe(value)}")
         return []
@@ -58,13 +65,21 @@ def make_prompts(value: JsonValue, pointer: str, report: Report) -> JsonValue:
             report.fault(where, f"expected a prompt with role and content, got {describe(item)}")
             continue
         prompt = Leftovers(item, where, report)
-        prompts.append(prompt.copy({"role": "role", "content": "content"}))
+        ours = prompt.copy({"role": "role", "content": "content"})
+        if isinstance(ours.get("content"), str):
+            ours["content"] = _with_our_variables(str(ours["content"]))
+        prompts.append(ours)
         prompt.finish({"name": "a prompt has no name here"})
-        found = [place for place in _PLACES if place in str(item.get("content", ""))]
+        found = [place for place in _PLACES if place in str(ours.get("content", ""))]
         if found:
-            message = f"holds Yao's variables ({', '.join(found)}): see what the model gets"
+            message = f"holds variables of Yao that are not filled in here ({', '.join(found)})"
             report.warn(prompt.at("content"), message)
     return prompts
+
+
+def _with_our_variables(text: str) -> str:
+    """A prompt with date and time as they are named here; other variables stay."""
+    return _KNOWN_PLACE.sub(lambda found: _KNOWN.get(found[1] or found[2], found[0]), text)
 
 
 def _choice(

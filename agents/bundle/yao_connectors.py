@@ -45,6 +45,10 @@ def make_provider(provider_id: str, file: Leftovers) -> JsonObject:
 
 def with_version(url: str, pointer: str, source: Leftovers) -> str:
     """A base URL as providers have it here: what stands before ``/chat/completions``."""
+    if "$ENV." in url:
+        message = "a provider's address cannot come from a variable: write it out in the file"
+        source.report.warn(pointer, message)
+        return url
     if _VERSION.search(url.partition("://")[2]):
         return url
     source.report.warn(pointer, "/v1 was added: requests go to the base URL and /chat/completions")

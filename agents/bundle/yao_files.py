@@ -20,7 +20,7 @@ from agents.loop.messages import JsonObject, JsonValue
 PACKAGE = "package.yao"
 MCP_ENDING = ".mcp.yao"
 CONNECTOR_ENDING = ".conn.yao"
-MAX_UNREAD_TOLD = 20
+MAX_UNREAD_TOLD = 50
 
 
 def is_yao(files: SourceFiles) -> bool:

@@ -9,11 +9,13 @@ import zipfile
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
+from pytest_django import Settings
 
 from agents.admin import sealed_sources
 from agents.models import Assistant, Provider, Server, TrustedName
@@ -54,14 +56,14 @@ def test_a_pasted_bundle_is_shown_then_confirmed_then_stored(operator: Client) -
     before = stored_rows()
     preview = paste(operator, FULL)
     page = preview.content.decode()
-    assert "8 new, 2 changed" in page
+    assert "8 new, 2 with changes" in page
     assert "limits/max_tools" in page and "docs.search" in page
     assert "TOKEN=$ENV.TOKEN MODE=fast python3 -u echo.py" in page
     assert "MAIN_KEY (environment name)" in page
     assert not INLINE.search(page)
     assert stored_rows() == before
     done = confirm(operator, preview, trust="on", commands="on")
-    assert "Imported: 8 new, 2 changed." in told(done)
+    assert "Imported: 8 new, 2 with changes." in told(done)
     assert Assistant.objects.get(assistant_id="helper").max_tools == 5
     assert set(TrustedName.objects.values_list("source", flat=True)) == {"admin: operator"}
     entries = LogEntry.objects.filter(object_repr="Helper").values_list("change_message", flat=True)
@@ -75,7 +77,7 @@ def test_each_changed_field_is_told_before_and_after(operator: Client) -> None:
     page = paste(operator, full("assistants/0/limits/max_tools", 7)).content.decode()
     row = r"limits/max_tools</code></dt><dd><del>5</del>.*<ins>7</ins>"
     assert re.search(row, page)
-    assert "1 changed, 9 unchanged" in page
+    assert "1 with changes, 9 unchanged" in page
     whitelist = paste(operator, full("assistants/0/mcp/servers/1", "docs.search"))
     assert "<ins>all tools</ins>" in whitelist.content.decode()
     prompt = paste(operator, full("assistants/0/prompts/0/content", "You help.\nAlways."))
@@ -152,6 +154,7 @@ def test_the_pair_comes_as_two_files_with_the_server_of_its_tools(operator: Clie
     pair = [("settings.json", json.dumps(SETTINGS).encode()), ("config.toml", CONFIG.encode())]
     without = upload(operator, *pair).content.decode()
     assert "/assistants/0/mcp/servers/0" in without and "1 fault" in without
+    assert "assistant research" in without
     Server.objects.create(server_id="shell", transport="stdio", command="shell")
     preview = upload(operator, *pair, tools_server="shell")
     assert "how the loop works anyway" in preview.content.decode()
@@ -196,6 +199,15 @@ def test_the_export_is_a_download_without_secrets_and_says_what_is_left_out(
         )
     exported = json.loads(operator.get(f"{PAGE}export.json").content)
     assert exported["assistants"][0]["id"] == "helper"
+
+
+def test_what_cannot_be_decrypted_is_said_on_the_page(operator: Client, settings: Settings) -> None:
+    load(full("servers/0/env/TOKEN", KEY))
+    settings.TOOLLOOP_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    assert "cannot be decrypted" in operator.get(PAGE).content.decode()
+    for answer in (paste(operator, FULL), operator.get(f"{PAGE}export.json")):
+        assert answer.url == PAGE
+    assert "cannot be decrypted" in told(operator.get(PAGE))
 
 
 @pytest.mark.parametrize("path", [PAGE, f"{PAGE}export.json", f"{PAGE}export.yaml"])

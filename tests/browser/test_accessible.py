@@ -6,6 +6,7 @@ Needs the file ``axe.min.js`` of the npm package axe-core; ``TOOLLOOP_TEST_AXE``
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,11 +152,22 @@ def test_the_list_of_traces(site: Site, tab: Page, path: str) -> None:
         "admin/agents/server/",
         "admin/agents/server/add/",
         "admin/agents/provider/add/",
+        "admin/bundle/",
     ],
 )
 def test_the_admin(site: Site, tab: Page, path: str) -> None:
     tab.goto(f"{site.url}{path}")
     check(tab)
+
+
+def test_the_preview_of_an_import(site: Site, tab: Page) -> None:
+    for server in ({"transport": "stdio", "command": "uvx"}, {"transport": "nowhere"}):
+        tab.goto(f"{site.url}admin/bundle/")
+        bundle = {"version": 1, "servers": [{"server_id": "clock", **server}]}
+        tab.fill("#id_text", json.dumps(bundle))
+        tab.get_by_role("button", name="Show what would change").click()
+        tab.wait_for_load_state()
+        check(tab)
 
 
 def test_the_form_of_an_assistant_and_of_a_server(site: Site, tab: Page) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 
 from agents.bundle.files import SourceFiles
 from agents.bundle.parsing import BundleUnreadable
@@ -149,6 +150,14 @@ def test_what_is_nothing_that_is_known_says_what_was_expected() -> None:
         read_source(SourceFiles(name="x", texts={"config.toml": "[a"}), Report())
 
 
+def told_by(paths: list[str]) -> str:
+    """What the command says on standard error, with faults."""
+    err = io.StringIO()
+    with pytest.raises(CommandError):
+        call_command("import_config", *paths, stdout=io.StringIO(), stderr=err)
+    return err.getvalue()
+
+
 @pytest.mark.django_db
 def test_the_command_takes_both_files_and_the_server_of_their_tools(tmp_path: Path) -> None:
     paths = []
@@ -158,6 +167,8 @@ def test_the_command_takes_both_files_and_the_server_of_their_tools(tmp_path: Pa
     with pytest.raises(CommandError, match="1 fault"):
         run("import_config", *paths)
     assert not Assistant.objects.filter(is_system=False).exists()
+    message = "there is no server 'tools' in the bundle or in the database (assistant research)"
+    assert f"/assistants/0/mcp/servers/0: {message}\n" in told_by(paths)
     Server.objects.create(server_id="shell", transport="stdio", command="shell")
     run("import_config", *paths, "--tools-server", "shell")
     row = Assistant.objects.get(assistant_id="research")

@@ -177,7 +177,17 @@ def test_the_command_shows_a_preview_and_writes_nothing(tmp_path: Path) -> None:
     assert "created    server new\n    transport: stdio\n    command: uvx\n" in out
     assert "runs on this machine, for new: uvx\n" in out
     assert "unchanged  provider main\n" in out
+    assert "trusts" not in out
     assert out.endswith("nothing was imported\n")
+
+
+def test_the_command_names_what_would_be_trusted_and_whitelists_in_words(tmp_path: Path) -> None:
+    file = tmp_path / "b.json"
+    file.write_text(json.dumps(FULL), encoding="utf-8")
+    out, _ = run("import_config", str(file), "--preview")
+    assert "trusts the env MAIN_KEY\n" in out and "trusts the module myproject.hooks\n" in out
+    assert "    mcp/servers/echo: all tools\n" in out
+    assert "    mcp/servers/local: no tool\n" in out
 
 
 def test_a_preview_with_faults_tells_all_of_them(tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ PACKAGE = """// The keeper
 APPLICATION = {
     "assistants/keeper/package.yao": PACKAGE,
     "assistants/keeper/prompts.yml": (
-        "- role: system\n  name: main\n  content: |\n    You keep. Today is {{ $CTX.date }}.\n"
+        "- role: system\n  name: main\n  content: |\n"
+        "    You keep. Today is {{ $CTX.date }}, $CTX.locale.\n"
     ),
     "assistants/keeper/prompts/chat/kind.yml": "- role: system\n  content: Be kind.\n",
     "assistants/keeper/src/index.ts": "",
@@ -120,7 +121,7 @@ def test_an_application_becomes_a_bundle_that_is_valid() -> None:
                 },
                 "starters": ["What is there?"],
                 "prompts": [
-                    {"role": "system", "content": "You keep. Today is {{ $CTX.date }}.\n"}
+                    {"role": "system", "content": "You keep. Today is {{ date }}, $CTX.locale.\n"}
                 ],
                 "prompt_presets": {"chat.kind": [{"role": "system", "content": "Be kind."}]},
             }
@@ -166,6 +167,35 @@ def test_secrets_that_are_written_out_are_not_repeated_in_warnings() -> None:
     assert set(warnings) == {
         "connectors/a.conn.yao#/options/key", "connectors/a.conn.yao#/options/proxy_token",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("It is $SYS.DATETIME.", "It is {{ date }} {{ time }}."),
+        ("{{$CTX.time}} in $CTX.timezone", "{{ time }} in $CTX.timezone"),
+        ("$5 and {{ name }}", "$5 and {{ name }}"),
+    ],
+)
+def test_date_and_time_in_prompts_are_named_as_here(theirs: str, ours: str) -> None:
+    prompts = json.dumps([{"role": "system", "content": theirs}])
+    bundle, _ = convert({"package.yao": '{"connector": "m"}', "prompts.yml": prompts})
+    [assistant] = bundle["assistants"]  # type: ignore[misc]
+    assert assistant["prompts"] == [{"role": "system", "content": ours}]
+
+
+def test_an_address_from_a_variable_is_told_and_is_a_fault() -> None:
+    options = {"host": "$ENV.HOST", "model": "m"}
+    bundle, warnings = convert({"connectors/a.conn.yao": json.dumps({"options": options})})
+    assert "write it out" in warnings["connectors/a.conn.yao#/options/host"]
+    assert [fault.pointer for fault in judge(bundle)[1].faults] == ["/providers/0/base_url"]
+
+
+def test_of_many_unread_files_the_first_are_named_and_the_others_counted() -> None:
+    texts = {f"src/{n:02}.ts": "" for n in range(53)}
+    _, warnings = convert({"package.yao": '{"connector": "main"}', **texts})
+    assert "src/49.ts" in warnings and "src/50.ts" not in warnings
+    assert warnings[""] == "3 more files are not read"
 
 
 def test_underscores_in_server_ids_become_hyphens_everywhere() -> None:

@@ -13,11 +13,13 @@ from agents.bundle.changes import UNCHANGED, FieldChange, ImportPlan
 from agents.bundle.files import read_paths
 from agents.bundle.importing import ImportOutcome, import_value, preview_value
 from agents.bundle.parsing import BundleUnreadable
-from agents.bundle.report import Report
-from agents.bundle.sources import read_source
+from agents.bundle.report import Finding, Report, named_item
+from agents.bundle.shapes import ALL_TOOLS, NO_TOOL
+from agents.bundle.sources import BUNDLE, Source, read_source
 from agents.encryption import DecryptionFailed
 
 _SHOWN_CHARS = 200
+_WHITELIST_WORDS = {ALL_TOOLS: "all tools", NO_TOOL: "no tool"}
 
 
 class Command(BaseCommand):
@@ -60,19 +62,19 @@ class Command(BaseCommand):
             outcome = act(source.value, report)
         except DecryptionFailed as error:
             raise CommandError(f"{name}: {error}") from error
-        self._tell(outcome, name)
+        self._tell(outcome, name, source)
         if options["preview"]:
             self._show(outcome.plan)
             self.stdout.write(f"Preview of {name}: nothing was imported")
         else:
             self.stdout.write(f"Imported {name}: {outcome.summary()}")
 
-    def _tell(self, outcome: ImportOutcome, name: str) -> None:
+    def _tell(self, outcome: ImportOutcome, name: str, source: Source) -> None:
         """Warnings and faults. Raises ``CommandError`` if there is a fault."""
         for warning in outcome.warnings:
-            self.stderr.write(f"warning: {warning}")
+            self.stderr.write(f"warning: {_line(warning, source)}")
         for fault in outcome.faults:
-            self.stderr.write(str(fault))
+            self.stderr.write(_line(fault, source))
         if outcome.faults:
             count = len(outcome.faults)
             faults = "1 fault" if count == 1 else f"{count} faults"
@@ -90,17 +92,25 @@ class Command(BaseCommand):
             self.stdout.write(f"trusts the {kind} {value}")
 
 
+def _line(finding: Finding, source: Source) -> str:
+    """A finding; with the item's name where the bundle was made of other files."""
+    named = named_item(source.value, finding.pointer) if source.kind != BUNDLE else ""
+    return f"{finding} ({named})" if named else str(finding)
+
+
 def field_line(field: FieldChange) -> str:
     """One line: ``limits/max_tools: 20 -> 5``."""
-    before, after = _short(field.before), _short(field.after)
+    before, after = _short(field, field.before), _short(field, field.after)
     text = (
         f"{field.path}: {after}" if field.before is None else f"{field.path}: {before} -> {after}"
     )
     return f"{text} (changed, not shown)" if field.is_secret and before == after else text
 
 
-def _short(text: str | None) -> str:
+def _short(field: FieldChange, text: str | None) -> str:
     if text is None:
         return "(nothing)"
+    if field.path.startswith("mcp/servers/") and text in _WHITELIST_WORDS:
+        return _WHITELIST_WORDS[text]
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}..."
