@@ -32,7 +32,7 @@ COMPACTION = (
 PEOPLE = ("groups", "trace_groups", "approver_groups")
 _PLAIN = (
     "name", "description", "model", "fallback_model", "starters", "disable_global_prompts",
-    "prompts", "prompt_presets", "options", "on_tool_error", "sandbox",
+    "prompts", "prompt_presets", "options", "on_tool_error", "sandbox", "tool_limits",
 )  # fmt: skip
 _POINTERS = {
     "id": "assistant_id",
@@ -59,6 +59,10 @@ class AssistantForm(TrustForm):
     starters = StartersField(label=LABELS["starters"], help_text=HELP["starters"])
     options = ReadableJSONField(
         kind=dict, empty={}, label=LABELS["options"], help_text=HELP["options"]
+    )
+
+    tool_limits = ReadableJSONField(
+        kind=dict, empty={}, label=LABELS["tool_limits"], help_text=HELP["tool_limits"]
     )
 
     class Meta:

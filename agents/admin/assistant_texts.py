@@ -47,6 +47,7 @@ LABELS = {
     "compaction_reserve_tokens": _("Tokens kept free"),
     "context_window": _("Context window (tokens)"),
     "trace_days": _("Days that traces are kept"),
+    "tool_limits": _("Limits of single tools"),
     "groups": _("Who may chat"),
     "trace_groups": _("Who may read every trace"),
     "approver_groups": _("Who decides on calls"),
@@ -98,6 +99,11 @@ HELP = {
     "compaction_reserve_tokens": _("For the answer, when the context is measured."),
     "context_window": _("What the model can read at once. Empty: unknown."),
     "trace_days": _("Older ones go when prune_traces runs. Empty: its own --days, or for ever."),
+    "tool_limits": _(
+        "Before the server's and these limits, as JSON: "
+        '{"weather.get": {"tool_timeout_seconds": 5, "tool_max_seconds": 20, '
+        '"tool_result_max_chars": 2000, "max_calls": 3}}. max_calls counts in one run.'
+    ),
     "groups": _("None: everybody who can log in."),
     "trace_groups": _(
         "People read the traces of their own runs, and members of these groups all of this "

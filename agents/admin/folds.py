@@ -24,7 +24,7 @@ BEFORE = {
 AFTER = {
     "limits": (
         "tool_loop", "max_turn", *LIMITS, "on_tool_error", "fallback_assistant", "sandbox",
-        *COMPACTION,
+        "tool_limits", *COMPACTION,
         "trace_days",
     ),
     "hooks": (*HOOK_FIELDS, "trust_names"),

@@ -11,6 +11,7 @@ from agents.bundle.provider_entries import read_id
 from agents.bundle.reading import DOTTED_PATH, ObjectReader
 from agents.bundle.report import child_pointer, describe, is_whole_number
 from agents.bundle.server_choices import read_server_choices
+from agents.bundle.tool_limits import read_tool_limits
 from agents.loop.messages import JsonObject, JsonValue
 from agents.loop.prompt_variables import VARIABLES, unknown_variables
 from agents.models import OnToolError
@@ -49,6 +50,7 @@ def read_assistant(reader: ObjectReader) -> AssistantEntry:
         ),
         "sandbox": reader.boolean("sandbox"),
         "approval": check_approval_form(reader),
+        "tool_limits": read_tool_limits(reader),
         **_read_compaction(reader),
     }
     # Who may do what is this installation's own: what a bundle does not name stays as it is.

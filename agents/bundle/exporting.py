@@ -25,7 +25,7 @@ _PROVIDER_FIELDS = (
 _SERVER_FIELDS = ("tool_timeout_seconds", "tool_max_seconds", "parallel_calls", "review")
 _ASSISTANT_FIELDS = (
     "starters", "disable_global_prompts", "prompts", "prompt_presets", "options", "on_tool_error",
-    "sandbox", "approval",
+    "sandbox", "approval", "tool_limits",
 )  # fmt: skip
 _LIMITS = (
     "max_tools", "tool_result_max_chars", "turn_result_max_chars", "max_consecutive_errors",

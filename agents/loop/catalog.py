@@ -123,17 +123,22 @@ class ToolCatalog:
         return {"offered": offered, "left_out": left_out, "servers": list(self.servers)}
 
 
+NO_LIMITS: Mapping[str, ToolLimits] = {}
+
+
 def build_catalog(
     choices: Sequence[ServerChoice],
     listings: Mapping[str, ServerListing | str],
     policy: ApprovalPolicy,
     *,
     max_tools: int,
+    tool_limits: Mapping[str, ToolLimits] = NO_LIMITS,
 ) -> ToolCatalog:
     """The catalog of a run: servers in order, their tools in the server's order, filtered and
     limited.
 
-    ``listings`` holds each server's tools, or the reason (text) why it does not answer.
+    ``listings`` holds each server's tools, or the reason (text) why it does not answer;
+    ``tool_limits`` the limits of single tools by ``server.tool``.
     """
     accepted: list[tuple[ToolSpec, ToolLimits, JsonObject]] = []
     left_out: list[LeftOutTool] = []
@@ -151,7 +156,9 @@ def build_catalog(
             elif len(accepted) >= max_tools:
                 left_out.append(_left_out(spec, LeftOut.OVER_LIMIT, f"max_tools is {max_tools}"))
             else:
-                accepted.append((spec, listing.limits, verdict))
+                own = tool_limits.get(f"{spec.server}.{spec.name}")
+                limits = listing.limits if own is None else listing.limits.narrowed(own)
+                accepted.append((spec, limits, verdict))
     return ToolCatalog(
         offered=_offer(accepted, policy),
         left_out=tuple(left_out),

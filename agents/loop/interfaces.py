@@ -93,11 +93,24 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolLimits:
-    """Limits that belong to a server or tool; ``None`` means the assistant's own."""
+    """Limits that belong to a server or tool; ``None`` means the assistant's own. ``result_chars``
+    and ``calls`` (in one run) are set for single tools alone."""
 
     idle_seconds: float | None = None
     hard_seconds: float | None = None
     parallel_calls: int | None = None
+    result_chars: int | None = None
+    calls: int | None = None
+
+    def narrowed(self, own: ToolLimits) -> ToolLimits:
+        """These limits with those of one tool in their place where it has some."""
+        return ToolLimits(
+            idle_seconds=own.idle_seconds or self.idle_seconds,
+            hard_seconds=own.hard_seconds or self.hard_seconds,
+            parallel_calls=self.parallel_calls,
+            result_chars=own.result_chars,
+            calls=own.calls,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

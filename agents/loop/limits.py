@@ -37,7 +37,7 @@ class RunLimits:
         return limits if context_window is None else {**limits, "context_window": context_window}
 
 
-_NOT_EXECUTED = frozenset(
+NOT_EXECUTED = frozenset(
     {
         Outcome.INVALID_ARGUMENTS,
         Outcome.UNKNOWN_TOOL,
@@ -60,6 +60,7 @@ class Guards:
     failed_turns: int = 0
     truncated_answers: int = 0
     is_refused_twice: bool = False
+    _calls: Counter[str] = field(default_factory=Counter)
     _results: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     _refused: set[tuple[str, str]] = field(default_factory=set)
     _refused_now: set[tuple[str, str]] = field(default_factory=set)
@@ -72,6 +73,13 @@ class Guards:
             if name == tool and text == arguments
         )
 
+    def take_call(self, tool: str, most: int | None) -> bool:
+        """Count a call that is about to run; ``False``, uncounted, where the tool had ``most``."""
+        if most is not None and self._calls[tool] >= most:
+            return False
+        self._calls[tool] += 1
+        return True
+
     def note_refusal(self, tool: str, arguments: str) -> None:
         """Note a refused repeat; one that the model was told of before ends the loop."""
         if (tool, arguments) in self._refused:
@@ -80,7 +88,7 @@ class Guards:
 
     def note_result(self, tool: str, arguments: str, result: ToolResult) -> None:
         """Count an executed call with what came of it."""
-        if result.outcome not in _NOT_EXECUTED and not result.is_kept:
+        if result.outcome not in NOT_EXECUTED and not result.is_kept:
             self._results[tool, arguments, f"{result.outcome}\n{result.full_text}"] += 1
 
     def note_answer(self, *, is_truncated: bool) -> None:

@@ -49,7 +49,13 @@ def make_offer(
     """The offer of one run; ``listings`` holds each server's tools, or why it does not answer."""
     named = [choice.server for choice in (*choices, *assistant.servers)]
     policy = build_policy(assistant.approval, list(dict.fromkeys(named)))
-    catalog = build_catalog(choices, listings, policy, max_tools=assistant.limits.max_tools)
+    catalog = build_catalog(
+        choices,
+        listings,
+        policy,
+        max_tools=assistant.limits.max_tools,
+        tool_limits=assistant.tool_limits,
+    )
     return Offer(
         catalog=catalog,
         policy=policy,

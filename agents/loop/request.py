@@ -11,7 +11,7 @@ from typing import Protocol
 
 from agents.loop.catalog import ServerChoice
 from agents.loop.hooks import Delegation, Hooks
-from agents.loop.interfaces import Approver, Model, Pausable, ToolCaller
+from agents.loop.interfaces import Approver, Model, Pausable, ToolCaller, ToolLimits
 from agents.loop.limits import RunLimits
 from agents.loop.messages import JsonObject, Message
 from agents.loop.open_calls import OpenCalls
@@ -50,6 +50,7 @@ class AssistantConfig:
     sandbox: bool = False
     approval: Mapping[str, str] = field(default_factory=dict)
     limits: RunLimits = field(default_factory=RunLimits)
+    tool_limits: Mapping[str, ToolLimits] = field(default_factory=dict)
     context_window: int | None = None
 
 

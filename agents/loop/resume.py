@@ -16,6 +16,7 @@ from agents.loop.beginning import build_request
 from agents.loop.events import RunResumed, ToolCallFinished, ToolCallStarted, TurnStarted
 from agents.loop.hooks import CreateDecision
 from agents.loop.interfaces import ModelAnswer
+from agents.loop.limits import NOT_EXECUTED
 from agents.loop.messages import ToolCall, text_of
 from agents.loop.model_request import Answer
 from agents.loop.parameter_retry import FirstTurn, run_first_turn
@@ -85,6 +86,8 @@ def _restore(run: RunState, resume: Resume) -> None:
             except ArgumentsProblem:
                 continue
             run.guards.note_result(result.call.name, equal_key(arguments), result)
+            if result.outcome not in NOT_EXECUTED:
+                run.guards.take_call(result.call.name, None)
         if turn != str(resume.turn):
             run.guards.note_turn(results)
 

@@ -90,11 +90,19 @@ def prepare_call(
     return PreparedCall(call=call, tool=tool, arguments=arguments, equal=equal)
 
 
-def refuse_repeat(run: RunState, prepared: PreparedCall) -> PreparedCall | ToolResult:
-    """The call, or its refusal where it gave the same result too often."""
-    name = prepared.call.name
+def refuse_excess(run: RunState, prepared: PreparedCall) -> PreparedCall | ToolResult:
+    """The call, or its refusal where it gave the same result too often, or where its tool was
+    called as often as one run may."""
+    name, most = prepared.call.name, prepared.tool.limits.calls
     if not run.guards.is_repeat(name, prepared.equal):
-        return prepared
+        if run.guards.take_call(name, most):
+            return prepared
+        text = (
+            f"This call was not executed: {name} may be called {most} times in one run. Use the "
+            "results that you have, or answer."
+        )
+        refused = refused_result(run, prepared.call, Outcome.SKIPPED, text, prepared.tool)
+        return replace(refused, arguments=prepared.arguments)
     run.guards.note_refusal(name, prepared.equal)
     text = (
         f"This call was not executed: {name} gave the same result "

@@ -34,7 +34,7 @@ from agents.loop.tool_calls import (
     execute_call,
     limit_result,
     prepare_call,
-    refuse_repeat,
+    refuse_excess,
     result_message,
     unfinished_result,
 )
@@ -96,7 +96,7 @@ class _TurnCalls:
         for call in self.calls:
             prepared = prepare_call(self.run, call, is_truncated=is_truncated, kept=kept)
             if isinstance(prepared, PreparedCall):
-                prepared = refuse_repeat(self.run, prepared)
+                prepared = refuse_excess(self.run, prepared)
             if isinstance(prepared, PreparedCall):
                 prepared = await apply_before_hook(self.run, prepared)
             await self._note_started(call, prepared)
@@ -248,7 +248,10 @@ class _TurnCalls:
     async def _keep(self, result: ToolResult) -> None:
         """Take the result; tell it at once unless the turn's limit may still cut it."""
         limits = self.run.limits
-        result = await limit_result(self.run, result, self.turn, limits.tool_result_max_chars)
+        tool = self.run.catalog.offered.get(result.call.name)
+        own = tool.limits.result_chars if tool is not None else None
+        most = own or limits.tool_result_max_chars
+        result = await limit_result(self.run, result, self.turn, most)
         self.results[result.call.key] = result
         if len(result.text) > limits.turn_result_max_chars // len(self.calls):
             self.held.append(result)

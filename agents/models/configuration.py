@@ -185,6 +185,7 @@ class Assistant(models.Model):
     )
     sandbox = models.BooleanField(default=False)
     approval = models.JSONField(default=dict, blank=True)
+    tool_limits = models.JSONField(default=dict, blank=True)
     compaction_enabled = models.BooleanField(default=True)
     compaction_trigger_ratio = models.FloatField(default=0.85)
     compaction_reserve_tokens = models.PositiveIntegerField(default=8000)

@@ -15,6 +15,7 @@ from agents.loop.approval import Decision
 from agents.loop.catalog import ServerChoice
 from agents.loop.errors import HookError
 from agents.loop.hooks import Hook, Hooks
+from agents.loop.interfaces import ToolLimits
 from agents.loop.limits import RunLimits
 from agents.loop.messages import JsonObject, Message
 from agents.loop.request import AssistantConfig, Resume
@@ -241,6 +242,7 @@ def assistant_config(
         sandbox=assistant.sandbox,
         approval=assistant.approval,
         limits=_limits(assistant),
+        tool_limits={key: _tool_limits(value) for key, value in assistant.tool_limits.items()},
         context_window=assistant.context_window,
     )
 
@@ -258,6 +260,16 @@ _LIMIT_FIELDS = tuple(RunLimits.__dataclass_fields__)
 
 def _limits(assistant: Assistant) -> RunLimits:
     return RunLimits(**{name: getattr(assistant, name) for name in _LIMIT_FIELDS})
+
+
+def _tool_limits(stored: JsonObject) -> ToolLimits:
+    """The limits of one tool; the names are those of a bundle."""
+    return ToolLimits(
+        idle_seconds=stored.get("tool_timeout_seconds"),
+        hard_seconds=stored.get("tool_max_seconds"),
+        result_chars=stored.get("tool_result_max_chars"),
+        calls=stored.get("max_calls"),
+    )
 
 
 def snapshot(assistant: Assistant, links: Sequence[AssistantServer]) -> JsonObject:
@@ -288,6 +300,7 @@ def snapshot(assistant: Assistant, links: Sequence[AssistantServer]) -> JsonObje
             "after_tool_call": assistant.after_tool_call_hook or None,
         },
         "limits": {name: getattr(assistant, name) for name in _LIMIT_FIELDS},
+        "tool_limits": assistant.tool_limits,
         "servers": [
             {
                 "server_id": link.server.server_id,
