@@ -6,11 +6,12 @@ Place in the house: ``agents.admin``.
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from agents.models import Provider
 from agents.runs.plans import provider_facts
 from agents.runs.provider_checks import ProviderCheck, check_provider
+from agents.runs.provider_quirks import Examination, examine
 from agents.runs.server_checks import ServerCheck
 
 SHOWN_MODELS = 8
@@ -22,6 +23,60 @@ def probe_provider(provider: Provider) -> tuple[bool, str]:
     assert facts is not None
     check = check_provider(facts)
     return check.is_ok, provider_line(check)
+
+
+def examine_provider(provider: Provider) -> tuple[bool, str, dict[str, object]]:
+    """Whether a provider answers, one line about it, and what was found of it: ``models``,
+    ``quirks`` by setting, ``told`` (sentences), JSON ready."""
+    facts = provider_facts(provider)
+    assert facts is not None
+    check = check_provider(facts)
+    found: dict[str, object] = {"models": list(check.models or ())}
+    if check.is_ok:
+        seen = examine(facts, check.model)
+        found |= {"quirks": seen.quirks, "told": _told(seen), "model": check.model}
+    return check.is_ok, provider_line(check), found
+
+
+def _told(seen: Examination) -> list[str]:
+    """What was found out about tools, in sentences."""
+    told = []
+    if seen.calls_tools is not None:
+        told.append(
+            _("It called the tool that it was offered.")
+            if seen.calls_tools
+            else _("It did not call the tool that it was offered: it answered in text.")
+        )
+    if seen.reads_results is not None:
+        told.append(
+            _("It takes the result of a call.")
+            if seen.reads_results
+            else _("It refuses the result of a call, under ids of every kind.")
+        )
+    told += [_("It refused a question: “%(words)s”") % {"words": text} for text in seen.refusals]
+    if seen.is_cut:
+        told.append(_("Not everything could be asked."))
+    return told
+
+
+QUIRK_WORDS = {
+    "system_first_only": gettext_lazy("It refuses system messages behind others."),
+    "tool_call_id_pattern": gettext_lazy("It wants ids of calls in one form: %(value)s"),
+    "no_stream_options": gettext_lazy("It refuses stream_options."),
+    "no_parallel_calls": gettext_lazy("It refuses several calls in one answer."),
+}
+
+
+def found_words(provider: Provider, found: object) -> list[tuple[str, str, bool]]:
+    """Of what a test found, each quirk: its setting, a sentence, and whether it is set."""
+    quirks = found.get("quirks") if isinstance(found, dict) else None
+    if not isinstance(quirks, dict):
+        return []
+    return [
+        (name, str(QUIRK_WORDS[name]) % {"value": value}, getattr(provider, name) == value)
+        for name, value in quirks.items()
+        if name in QUIRK_WORDS
+    ]
 
 
 def provider_line(check: ProviderCheck) -> str:

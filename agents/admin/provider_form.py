@@ -23,7 +23,8 @@ from agents.models import Provider
 
 _COLUMNS = (
     "base_url", "api_key_env", "default_model", "fallback_model", "vision", "timeout_ms",
-    "max_retries", "system_first_only", "tool_call_id_pattern", "prices",
+    "max_retries", "system_first_only", "tool_call_id_pattern", "no_stream_options",
+    "no_parallel_calls", "prices",
 )  # fmt: skip
 
 
@@ -61,6 +62,8 @@ class ProviderForm(TrustForm):
             "max_retries": gettext_lazy("Retries"),
             "system_first_only": gettext_lazy("One system message, first"),
             "tool_call_id_pattern": gettext_lazy("Pattern of call ids"),
+            "no_stream_options": gettext_lazy("Without stream_options"),
+            "no_parallel_calls": gettext_lazy("One call at a time"),
         }
         help_texts: ClassVar = {
             "provider_id": gettext_lazy("The name in bundles and traces, for example main."),
@@ -83,6 +86,13 @@ class ProviderForm(TrustForm):
             ),
             "tool_call_id_pattern": gettext_lazy(
                 "For providers that refuse ids of other forms, for example ^[a-zA-Z0-9]{9}$."
+            ),
+            "no_stream_options": gettext_lazy(
+                "For providers that refuse it. Tokens are estimated then."
+            ),
+            "no_parallel_calls": gettext_lazy(
+                "For models that cannot ask for several tools in one answer: parallel_tool_calls "
+                "is sent as false."
             ),
         }
 

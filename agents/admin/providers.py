@@ -9,17 +9,24 @@ import os
 
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.admin.checks import probe_provider
+from agents.admin.checks import examine_provider, found_words, probe_provider
 from agents.admin.common import AppAdmin
 from agents.admin.marks import state
 from agents.admin.provider_form import ProviderForm
+from agents.bundle.audit import audited
 from agents.models import Provider
+
+QUIRKS = (
+    "system_first_only", "tool_call_id_pattern", "no_stream_options", "no_parallel_calls",
+)  # fmt: skip
+FOUND = "provider-quirks-"
+"""Key in the session for what a test of a provider found, followed by the provider's key."""
 
 
 @admin.register(Provider)
@@ -28,15 +35,14 @@ class ProviderAdmin(AppAdmin):
 
     form = ProviderForm
     change_form_template = "admin/agents/provider/change_form.html"
-    buttons = {"test": "press_test"}
+    buttons = {"test": "press_test", "quirk": "press_quirk", "model": "press_model"}
     encrypted = ("api_key",)
     list_display = ("provider_id", "base_url", "key_state", "default_model", "fallback_model")
     search_fields = ("provider_id", "base_url", "default_model")
     actions = ("test_chosen",)
     readable = (
         "provider_id", "base_url", "api_key_env", "key_state", "default_model", "fallback_model",
-        "vision", "timeout_ms", "max_retries", "system_first_only", "tool_call_id_pattern",
-        "prices",
+        "vision", "timeout_ms", "max_retries", *QUIRKS, "prices",
     )  # fmt: skip
 
     def get_fieldsets(
@@ -56,7 +62,7 @@ class ProviderAdmin(AppAdmin):
             (gettext_lazy("Time and retries"), {"fields": ["timeout_ms", "max_retries"]}),
             (
                 gettext_lazy("Quirks"),
-                {"fields": ["system_first_only", "tool_call_id_pattern"]},
+                {"fields": list(QUIRKS)},
             ),
             (gettext_lazy("Prices and trust"), {"fields": ["prices", *trust]}),
         ]
@@ -80,14 +86,53 @@ class ProviderAdmin(AppAdmin):
             return state("bad", "error", text)
         return state("off", "skipped", _("none"))
 
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, object], **kwargs: object
+    ) -> HttpResponse:
+        """The form with what the last test found."""
+        row = kwargs.get("obj")
+        if isinstance(row, Provider):
+            context["found"] = request.session.get(f"{FOUND}{row.pk}")
+            context["quirk_words"] = found_words(row, context["found"])
+        return super().render_change_form(request, context, **kwargs)
+
     def press_test(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
-        """Ask the provider."""
+        """Ask the provider, with a tool as well, and look for its quirks; they are offered."""
+        is_ok, line, found = examine_provider(row)
+        request.session[f"{FOUND}{row.pk}"] = found
+        return is_ok, line
+
+    def press_quirk(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
+        """Set what the last test found."""
+        name = request.POST.get("name", "")
+        found = request.session.get(f"{FOUND}{row.pk}") or {}
+        quirks = found.get("quirks") or {}
+        if name not in QUIRKS or name not in quirks:
+            return False, _("Test the provider first: only what a test found can be set here.")
+        with audited(request.user.get_username()):
+            setattr(row, name, quirks[name])
+            row.save(update_fields=[name])
+        return True, _("%(name)s is set.") % {"name": row._meta.get_field(name).verbose_name}
+
+    def press_model(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
+        """Make a model that the provider lists the default one."""
+        name = request.POST.get("name", "")
+        found = request.session.get(f"{FOUND}{row.pk}") or {}
+        if name not in (found.get("models") or ()):
+            return False, _("Test the provider first: only models that it lists can be set here.")
+        with audited(request.user.get_username()):
+            row.default_model = name[:200]
+            row.save(update_fields=["default_model"])
+        return True, _("%(name)s is the default model.") % {"name": name}
+
+    def press_plain_test(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
+        """Ask the provider for one answer."""
         return probe_provider(row)
 
     @admin.action(description=gettext_lazy("Test the selected providers"), permissions=["change"])
     def test_chosen(self, request: HttpRequest, rows: QuerySet[Provider]) -> None:
         """Ask each of them."""
         for row in rows:
-            is_ok, line = self._pressed("press_test", request, row)
+            is_ok, line = self._pressed("press_plain_test", request, row)
             messages.add_message(request, messages.SUCCESS if is_ok else messages.ERROR, line)
             self.log_change(request, row, line[:1000])

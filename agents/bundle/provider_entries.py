@@ -36,6 +36,8 @@ def read_provider(reader: ObjectReader) -> ProviderEntry:
         "max_retries": reader.whole("max_retries", default=2),
         "system_first_only": reader.boolean("system_first_only"),
         "tool_call_id_pattern": _read_call_id_pattern(reader),
+        "no_stream_options": reader.boolean("no_stream_options"),
+        "no_parallel_calls": reader.boolean("no_parallel_calls"),
     }
     provider_id = read_id(reader, "id")
     if provider_id == provider_id.strip() and _UNFIT.search(provider_id):

@@ -40,6 +40,8 @@ class Provider(models.Model):
     max_retries = models.PositiveIntegerField(default=2)
     system_first_only = models.BooleanField(default=False)
     tool_call_id_pattern = models.CharField(max_length=100, blank=True)
+    no_stream_options = models.BooleanField(default=False)
+    no_parallel_calls = models.BooleanField(default=False)
 
     class Meta:
         ordering = ["provider_id"]

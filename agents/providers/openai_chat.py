@@ -54,7 +54,8 @@ class OpenAIChat:
 
     ``timeout_seconds`` is how long the provider may say nothing. Nothing is taken from ``OPENAI_*``
     variables: they belong to another address. Redirects are not followed. A ``transport`` answers
-    in place of the network.
+    in place of the network. With ``no_stream_options`` no usage is asked for; with
+    ``no_parallel_calls`` the model is told to ask for one tool at a time.
     """
 
     def __init__(
@@ -63,13 +64,16 @@ class OpenAIChat:
         api_key: str | None,
         timeout_seconds: float = 60.0,
         *,
+        no_stream_options: bool = False,
+        no_parallel_calls: bool = False,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._base_url = base_url
         self._transport = transport
         self._key = (api_key or "").strip()
         self._timeout_seconds = timeout_seconds
-        self._sends_stream_options = True
+        self._sends_stream_options = not no_stream_options
+        self._no_parallel_calls = no_parallel_calls
         self._client: _Client | None = None
 
     async def answer(self, request: ModelRequest, on_delta: OnDelta) -> ModelAnswer:
@@ -85,6 +89,11 @@ class OpenAIChat:
             return await self._ask(request, on_delta, endpoint)
         except openai.APIStatusError as error:
             raise explain_error(error, endpoint) from error
+
+    @property
+    def refuses_stream_options(self) -> bool:
+        """Whether the provider has refused ``stream_options``, or is known to."""
+        return not self._sends_stream_options
 
     async def list_models(self) -> list[str]:
         """The names of the provider's models, in its order. Raises ``ModelError``."""
@@ -132,6 +141,8 @@ class OpenAIChat:
         body |= {"model": request.model, "messages": list(request.messages), "stream": True}
         if request.tools:
             body["tools"] = list(request.tools)
+            if self._no_parallel_calls:
+                body.setdefault("parallel_tool_calls", False)
         if self._sends_stream_options:
             body["stream_options"] = {"include_usage": True}
         return body

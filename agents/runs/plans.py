@@ -57,6 +57,8 @@ class ProviderFacts:
     max_retries: int = 2
     system_first_only: bool = False
     tool_call_id_pattern: str = ""
+    no_stream_options: bool = False
+    no_parallel_calls: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +143,8 @@ def provider_facts(provider: Provider | None) -> ProviderFacts | None:
         max_retries=provider.max_retries,
         system_first_only=provider.system_first_only,
         tool_call_id_pattern=provider.tool_call_id_pattern,
+        no_stream_options=provider.no_stream_options,
+        no_parallel_calls=provider.no_parallel_calls,
     )
 
 

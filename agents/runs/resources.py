@@ -40,16 +40,22 @@ class RunResources:
     open_calls: OpenCalls = field(default_factory=OpenCalls)
     owner: str = field(default_factory=lambda: f"{HOST}/{os.getpid()}/{new_id()[:12]}")
     is_ending: bool = False
-    _clients: dict[tuple[str, str, float], OpenAIChat] = field(default_factory=dict)
+    _clients: dict[tuple[str, str, float, bool, bool], OpenAIChat] = field(default_factory=dict)
 
     def client(self, provider: ProviderFacts) -> OpenAIChat:
         """The client for a provider. Raises ``ModelKeyRefused`` where its named key is not set."""
         from agents.providers.openai_chat import OpenAIChat  # late: openai takes a second to import
 
         key = provider_key(provider)
-        place = (provider.base_url, key, provider.timeout_seconds)
+        quirks = (provider.no_stream_options, provider.no_parallel_calls)
+        place = (provider.base_url, key, provider.timeout_seconds, *quirks)
         if place not in self._clients:
-            self._clients[place] = OpenAIChat(*place, transport=_transport_for(provider))
+            self._clients[place] = OpenAIChat(
+                *place[:3],
+                no_stream_options=provider.no_stream_options,
+                no_parallel_calls=provider.no_parallel_calls,
+                transport=_transport_for(provider),
+            )
         return self._clients[place]
 
     async def close(self) -> None:
