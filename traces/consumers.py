@@ -17,6 +17,7 @@ from asgiref.sync import sync_to_async
 from channels.auth import get_user
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest
 from django.utils import translation
 
@@ -39,6 +40,10 @@ KINDS = ("select", "open", "ping")
 NOT_FOUND, LOGGED_OUT = 4404, 4401
 
 
+def _may_read(user: AbstractBaseUser, trace_id: str) -> bool:
+    return bool(readable_traces(user).filter(pk=trace_id).exists())
+
+
 class TraceConsumer(AsyncWebsocketConsumer):
     """Sends the pieces of a trace that have changed to one who may read it."""
 
@@ -51,7 +56,7 @@ class TraceConsumer(AsyncWebsocketConsumer):
         if not user.is_authenticated:
             await self.close(code=LOGGED_OUT)
             return
-        if not await sync_to_async(readable_traces(user).filter(pk=trace_id).exists)():
+        if not await sync_to_async(_may_read)(user, trace_id):
             await self.close(code=NOT_FOUND)
             return
         self.watched = Watched(trace_id=trace_id, language=self._language())

@@ -18,11 +18,14 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from traces.access import readable_traces
 from traces.inspection.formats import count, seconds
-from traces.inspection.marks import run_state, stop_word
+from traces.inspection.marks import call_state, run_state, stop_word
 from traces.inspection_rows import load_spans
+from traces.labels import label_choices
 from traces.listing import FacetView, ListRowView, axis_seconds, facet_views, row_view
 from traces.models import Trace
 from traces.queries import (
+    COSTS,
+    LENGTHS,
     MAX_NEWER,
     SLOW_MS,
     SPANS_OF_TIME,
@@ -216,11 +219,22 @@ def _chips(
     statuses = [(name, run_state(name).word) for name in STATUSES]
     reasons = [(name, stop_word(name)) for name in sorted({*counts, *filter(None, [filters.stop])})]
     assistants = assistants_of(readable)
+    labels = label_choices(readable)
+    outcomes = [(name, call_state(name).word) for name in labels["outcome"]]
+    lengths = [(name, _("%(time)s and longer") % {"time": seconds(ms / 1000)})
+               for name, ms in LENGTHS.items()]  # fmt: skip
+    costs = [(name, _("%(cost)s and more") % {"cost": name}) for name in COSTS]
+    has_costs = filters.cost or readable.filter(cost__isnull=False).exists()
     return (
         _chip(filters, "since", _("time"), times),
         _chip(filters, "assistant", _("assistant"), assistants),
         _chip(filters, "status", _("status"), statuses),
         _chip(filters, "stop", _("stop reason"), reasons),
+        _chip(filters, "tool", _("tool"), [(name, name) for name in labels["tool"]]),
+        _chip(filters, "outcome", _("outcome"), outcomes),
+        _chip(filters, "model", _("model"), [(name, name) for name in labels["model"]]),
+        _chip(filters, "length", _("duration"), lengths),
+        *([_chip(filters, "cost", _("cost"), costs)] if has_costs else []),
     )
 
 

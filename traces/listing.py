@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from traces.inspection.formats import count, duration, language, one_line
+from traces.inspection.formats import count, duration, language, money, one_line
 from traces.inspection.marks import kind_view, run_state
 from traces.inspection.view_models import KindView, StateView
 from traces.models import Trace
@@ -67,6 +67,7 @@ class ListRowView:
     input_tokens: str
     output_tokens: str
     first_token: str
+    cost: str
     parts: tuple[MiniBarView, ...]
     duration: str
     elapsed_ms: int | None
@@ -124,6 +125,7 @@ def row_view(
         input_tokens=count(counted.input_tokens) if is_told else "–",
         output_tokens=count(counted.output_tokens) if is_told else "",
         first_token=duration(first * NS_PER_MS) if first is not None else "",
+        cost=money(counted.cost) if counted.cost is not None else "",
         parts=tuple(_duration_bars(rail, length_ms, axis)),
         duration=duration(length_ms * NS_PER_MS),
         elapsed_ms=round(length_ms) if is_running else None,

@@ -42,7 +42,8 @@ class Trace(models.Model):
     ``status`` is the run's status (``running``, ``completed``, ``failed`` ...), ``message`` the
     start of the user's message. ``is_indexed`` tells that its texts can be searched. What the list
     shows is written when the trace ends (``traces.tallies``): ``errors``, ``retries``,
-    ``fell_back``, ``first_token_ms``, ``duration_ms`` and ``summary``, the small rail.
+    ``fell_back``, ``first_token_ms``, ``duration_ms``, ``cost`` (``None`` without prices) and
+    ``summary``, the small rail.
     """
 
     id = models.CharField(max_length=32, primary_key=True)
@@ -67,6 +68,7 @@ class Trace(models.Model):
     fell_back = models.BooleanField(default=False, db_default=False)
     first_token_ms = models.PositiveBigIntegerField(null=True, blank=True)
     duration_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    cost = models.FloatField(null=True, blank=True)
     summary = models.JSONField(null=True, blank=True)
 
     class Meta:
@@ -174,6 +176,30 @@ class Mention(models.Model):
 
     def __str__(self) -> str:
         return f"{self.trace_id}: {self.document_id}"
+
+
+class LabelKind(models.TextChoices):
+    """What a trace can be looked for by."""
+
+    TOOL = "tool", "server and tool"
+    OUTCOME = "outcome", "outcome of a call"
+    MODEL = "model", "model that answered"
+
+
+class Label(models.Model):
+    """Something that occurs in an ended trace: a tool as ``server.tool``, an outcome, a model."""
+
+    trace = models.ForeignKey(Trace, on_delete=models.CASCADE, related_name="labels")
+    kind = models.CharField(max_length=10, choices=LabelKind.choices)
+    value = models.CharField(max_length=300)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["trace", "kind", "value"], name="label_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.value}"
 
 
 class SavedView(models.Model):

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 from django.db.models import Count, Q, QuerySet
 
+from traces.labels import with_label
 from traces.models import Trace
 from traces.search import search_traces
 
@@ -32,10 +33,18 @@ STATUSES = ("running", "completed", "failed", "cancelled", "interrupted")
 SPANS_OF_TIME = {"hour": 3600, "day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400}
 """Names of the time filter, in seconds."""
 
+LABELS = ("tool", "outcome", "model")
+LENGTHS = {"1s": 1000, "5s": 5000, "30s": 30_000, "2min": 120_000, "10min": 600_000}
+"""Names of the filter for how long a run took at least, in milliseconds."""
+
+COSTS = {"0.001": 0.001, "0.01": 0.01, "0.1": 0.1, "1": 1.0}
+"""Names of the filter for what a run cost at least."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListFilters:
-    """What narrows the list; empty texts narrow nothing. ``stop`` is a stop reason."""
+    """What narrows the list; empty texts narrow nothing. ``stop`` is a stop reason, ``tool``
+    is ``server.tool``, ``length`` and ``cost`` are names of least values."""
 
     words: str = ""
     view: str = ""
@@ -43,6 +52,11 @@ class ListFilters:
     stop: str = ""
     assistant: str = ""
     since: str = ""
+    tool: str = ""
+    outcome: str = ""
+    model: str = ""
+    length: str = ""
+    cost: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -53,7 +67,9 @@ class ListFilters:
         """What is set, by its name in the address."""
         given = {
             "q": self.words, "view": self.view, "status": self.status, "stop": self.stop,
-            "assistant": self.assistant, "since": self.since,
+            "assistant": self.assistant, "since": self.since, "tool": self.tool,
+            "outcome": self.outcome, "model": self.model, "length": self.length,
+            "cost": self.cost,
         }  # fmt: skip
         return {name: value for name, value in given.items() if value}
 
@@ -102,6 +118,11 @@ def read_filters(query: Mapping[str, str]) -> ListFilters:
         stop=query.get("stop", "").replace("\0", "")[:20],
         assistant=query.get("assistant", "").replace("\0", "")[:100],
         since=known("since", SPANS_OF_TIME),
+        tool=query.get("tool", "").replace("\0", "")[:300],
+        outcome=query.get("outcome", "").replace("\0", "")[:40],
+        model=query.get("model", "").replace("\0", "")[:300],
+        length=known("length", LENGTHS),
+        cost=known("cost", COSTS),
     )
 
 
@@ -116,6 +137,13 @@ def filter_traces(traces: QuerySet[Trace], filters: ListFilters) -> QuerySet[Tra
         traces = traces.filter(stop_reason=filters.stop)
     if filters.assistant:
         traces = traces.filter(assistant=filters.assistant)
+    for kind in LABELS:
+        if value := getattr(filters, kind):
+            traces = with_label(traces, kind, value)
+    if filters.length:
+        traces = traces.filter(duration_ms__gte=LENGTHS[filters.length])
+    if filters.cost:
+        traces = traces.filter(cost__gte=COSTS[filters.cost])
     match filters.view:
         case "fell_back":
             traces = traces.filter(fell_back=True)

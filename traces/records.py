@@ -70,6 +70,7 @@ class TraceRecord:
     fell_back: bool = False
     first_token_ms: int | None = None
     duration_ms: int | None = None
+    cost: float | None = None
     summary: dict[str, object] | None = None
 
 

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from traces.full_text import add_to_index, can_be_found, frequent_pieces, matching_documents
+from traces.labels import store_labels
 from traces.models import Document, Mention, Span, Trace
 from traces.storage import load_payloads
 from traces.summaries import store_missing_summaries
@@ -93,6 +94,7 @@ def index_ended_traces() -> int:
         ):
             spans[trace_id].append(attributes)
         _index(spans)
+        store_labels(spans)
         store_missing_summaries(ids)
         Trace.objects.filter(pk__in=ids).update(is_indexed=True)
     return len(ids)

@@ -96,6 +96,7 @@ def answer(event: events.ModelAnswered, start_ns: int) -> Attributes:
         "toolloop.is_final": event.is_final,
         "toolloop.answer.calls": len(said.tool_calls),
         **_exchange(event.exchange),
+        **_present({"toolloop.price": event.price or None}),
     }
     if said.first_chunk_ns:
         seconds = max(said.first_chunk_ns - start_ns, 0) / 1e9

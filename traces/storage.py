@@ -54,7 +54,7 @@ _SPAN_COLUMNS = (
 _SPAN_UPDATES = ("parent", "name", "turn", "status", "end_ns", "attributes")
 _TRACE_UPDATES = (
     "status", "stop_reason", "level", "turns", "tool_calls", "input_tokens", "output_tokens",
-    "end_ns", "errors", "retries", "fell_back", "first_token_ms", "duration_ms", "summary",
+    "end_ns", "errors", "retries", "fell_back", "first_token_ms", "duration_ms", "cost", "summary",
 )  # fmt: skip
 
 

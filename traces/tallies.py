@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from traces.costs import cost_of
 from traces.inspection.intervals import (
     APPROVAL,
     BACK_OFF,
@@ -48,7 +49,8 @@ height of ``HEIGHT``; calls at once lie in ``lanes``."""
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
     """The numbers of one trace. ``rail`` is JSON ready: ``{"segments": [...], "model_ms",
-    "tools_ms", "waiting_ms"}``; ``is_waiting`` while a person is asked."""
+    "tools_ms", "waiting_ms"}``; ``is_waiting`` while a person is asked; ``cost`` is ``None`` where
+    no model has a price."""
 
     errors: int
     retries: int
@@ -61,6 +63,7 @@ class RunSummary:
     output_tokens: int
     is_waiting: bool
     rail: dict[str, object]
+    cost: float | None = None
 
     def columns(self) -> dict[str, Any]:
         """What the row of a trace keeps of it, by the names of its columns, but for the numbers
@@ -71,6 +74,7 @@ class RunSummary:
             "fell_back": self.fell_back,
             "first_token_ms": self.first_token_ms,
             "duration_ms": self.duration_ms,
+            "cost": self.cost,
             "summary": self.rail,
         }
 
@@ -90,6 +94,7 @@ class _Step:
     output_tokens: int
     wait: tuple[int, int | None] | None
     first_chunk: float | None
+    cost: float | None = None
 
 
 class Tally:
@@ -126,6 +131,7 @@ class Tally:
             output_tokens=sum(step.output_tokens for step in models),
             is_waiting=any(step.wait and step.wait[1] is None for step in calls),
             rail=_rail(steps, start_ns, end_ns),
+            cost=_cost(models),
         )
 
 
@@ -152,7 +158,14 @@ def _step(span: SpanRecord) -> _Step:
         output_tokens=_whole(attributes.get("gen_ai.usage.output_tokens")),
         wait=_wait(span),
         first_chunk=_seconds(attributes.get("gen_ai.response.time_to_first_chunk")),
+        cost=cost_of(attributes),
     )
+
+
+def _cost(models: Sequence[_Step]) -> float | None:
+    """The sum of what is known; ``None`` where no request has a price."""
+    known = [step.cost for step in models if step.cost is not None]
+    return sum(known) if known else None
 
 
 def _wait(span: SpanRecord) -> tuple[int, int | None] | None:

@@ -130,7 +130,8 @@ class ModelAnswered(Event):
     """An answer is whole. ``message`` is what is stored; its calls carry their keys.
 
     ``is_final`` tells that this message is the run's answer (no calls will be executed after it).
-    ``exchange`` is what went over the wire (``agents.loop.exchange``).
+    ``exchange`` is what went over the wire (``agents.loop.exchange``), ``price`` what a million
+    tokens of the model cost then (``ModelTarget``; empty where nobody told).
     """
 
     turn: Turn
@@ -141,6 +142,7 @@ class ModelAnswered(Event):
     answer: ModelAnswer
     is_final: bool
     exchange: JsonObject = field(default_factory=dict)
+    price: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

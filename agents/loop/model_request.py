@@ -295,6 +295,7 @@ async def _keep_answer(
         answer=answer,
         is_final=not calls or run.assistant.sandbox,
         exchange=request.exchange.report(),
+        price=dict(target.price),
     )
     return Answer(message=message, answer=answer)
 

@@ -45,7 +45,10 @@ LINES = (
     gettext_noop("The assistant %(assistant)s is missing."),
     gettext_noop("The fallback did not answer in time."),
     gettext_noop("The create hook named the provider %(provider)s: unknown"),
-    gettext_noop("The create hook named unknown servers: %(servers)s"),
+    gettext_noop(
+        "The create hook named servers that %(assistant)s does not have: %(servers)s; it has "
+        "%(known)s"
+    ),
     gettext_noop("The create hook chose the prompt preset %(preset)s; %(assistant)s has %(known)s"),
     gettext_noop("The create hook returned mcp_servers that cannot be used: %(said)s"),
     gettext_noop("A hook delegated to the assistant %(assistant)s: unknown"),

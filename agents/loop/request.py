@@ -22,7 +22,7 @@ from agents.loop.wire import WireRules
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTarget:
     """A model at a provider, ready to be asked, with the provider's rules and its number of
-    retries.
+    retries. ``price`` is for a million tokens: ``input``, ``cached``, ``output``.
     """
 
     provider: str
@@ -30,6 +30,7 @@ class ModelTarget:
     client: Model
     rules: WireRules
     max_retries: int = 2
+    price: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -180,6 +180,7 @@ class RunOutside:
                 id_pattern=provider.tool_call_id_pattern,
             ),
             max_retries=provider.max_retries,
+            price=provider.prices.get(model) or {},
         )
 
     def _load_fallback(self) -> tuple[Assistant, tuple[Message, ...]]:

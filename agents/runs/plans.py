@@ -6,7 +6,7 @@ so that an async run never touches the database by accident.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.utils.module_loading import import_string
@@ -59,6 +59,7 @@ class ProviderFacts:
     tool_call_id_pattern: str = ""
     no_stream_options: bool = False
     no_parallel_calls: bool = False
+    prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +146,7 @@ def provider_facts(provider: Provider | None) -> ProviderFacts | None:
         tool_call_id_pattern=provider.tool_call_id_pattern,
         no_stream_options=provider.no_stream_options,
         no_parallel_calls=provider.no_parallel_calls,
+        prices=provider.prices,
     )
 
 

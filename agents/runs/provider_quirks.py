@@ -91,7 +91,7 @@ class _Examiner:
 
     async def ask_all(self) -> None:
         """The questions, those that people need most first."""
-        answer = await self._ask([_SYSTEM, _QUESTION], tools=True)
+        answer = await self._ask([_SYSTEM, _QUESTION])
         if answer is None:
             return
         self.calls_tools = bool(answer.tool_calls)

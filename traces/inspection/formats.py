@@ -54,6 +54,13 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,g}"
 
 
+def money(amount: float) -> str:
+    """An amount in the currency of the prices: three digits that count, ``0.0123``, ``1.25``."""
+    if amount >= 0.995:
+        return f"{amount:,.2f}"
+    return f"{amount:.3g}" if amount >= 0.0001 or not amount else f"{amount:.1e}"
+
+
 def short_count(value: int) -> str:
     """A number in little room: ``980``, ``6,791``, ``34.9k``, ``1.2M``."""
     if value < 10_000:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from traces.inspection.formats import clauses, count, duration, percent, place
+from traces.costs import MILLION, charges_of
+from traces.inspection.formats import clauses, count, duration, money, percent, place
 from traces.inspection.intervals import (
     APPROVAL,
     BACK_OFF,
@@ -33,7 +34,7 @@ from traces.inspection.reading import (
     text,
 )
 from traces.inspection.row_bars import first_token_in
-from traces.inspection.view_models import CountView, PartView, TokensView, TotalsView
+from traces.inspection.view_models import CostView, CountView, PartView, TokensView, TotalsView
 from traces.records import SpanRecord
 
 _NOT_RUN = ("denied", "skipped", "not_allowed")
@@ -50,6 +51,7 @@ def totals_view(reading: Reading) -> TotalsView:
         wall_ns=wall,
         parts=_parts(reading, wall),
         tokens=tokens_view(reading),
+        cost=cost_view(reading),
         first_token=_first_token(reading),
         turns=count(used),
         turns_note=_turns_note(reading, limit),
@@ -169,6 +171,46 @@ def tokens_view(reading: Reading) -> TokensView:
         estimated=_estimated(uncounted, estimated),
         children=_children(reading, answered),
     )
+
+
+def cost_view(reading: Reading) -> CostView:
+    """What all answered requests cost, with the receipt: tokens times price, model by model."""
+    answered = [s for s in reading.spans if s.kind == "model" and s.status == "ok"]
+    lines: dict[tuple[str, str, float], int] = {}
+    unpriced = 0
+    for span in answered:
+        charges = charges_of(span.attributes)
+        if charges is None:
+            unpriced += 1
+            continue
+        for charge in charges:
+            key = text(span, "gen_ai.response.model"), charge.kind, charge.price
+            lines[key] = lines.get(key, 0) + charge.tokens
+    amounts = {key: tokens * key[2] / MILLION for key, tokens in lines.items()}
+    has_price = unpriced < len(answered)
+    note = ""
+    if has_price and unpriced:
+        note = ngettext("%(n)d request has no price", "%(n)d requests have no price", unpriced) % {
+            "n": unpriced
+        }
+    return CostView(
+        total=money(sum(amounts.values())) if has_price else "",
+        amount=sum(amounts.values()),
+        receipt=tuple(_receipt_line(key, tokens, amounts[key]) for key, tokens in lines.items()),
+        note=note,
+    )
+
+
+def _receipt_line(key: tuple[str, str, float], tokens: int, amount: float) -> str:
+    model, kind, price = key
+    words = {"input": _("input"), "cached": _("cached"), "output": _("output")}
+    return _("%(model)s %(kind)s: %(tokens)s × %(price)s a million = %(amount)s") % {
+        "model": model,
+        "kind": words[kind],
+        "tokens": count(tokens),
+        "price": f"{price:g}",
+        "amount": money(amount),
+    }
 
 
 def token_sum(spans: Sequence[SpanRecord], name: str) -> int:

@@ -120,6 +120,17 @@ class TokensView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CostView:
+    """What all runs of the trace cost; ``total`` is empty where no model has a price. ``receipt``
+    has a line for each model and kind of tokens, ``note`` tells what is not in it."""
+
+    total: str
+    amount: float
+    receipt: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TotalsView:
     """The numbers of the header. The ns of ``parts`` add up to ``wall_ns``.
 
@@ -131,6 +142,7 @@ class TotalsView:
     wall_ns: int
     parts: tuple[PartView, ...]
     tokens: TokensView
+    cost: CostView
     first_token: str
     turns: str
     turns_note: str
