@@ -21,12 +21,22 @@ from agents.bundle.report import Report
 from agents.encryption import DecryptionFailed, decrypt, encrypt
 from agents.loop.catalog import LeftOut
 from agents.loop.errors import HookError, ModelKeyRefused
-from agents.models import Assistant, AssistantServer, Provider, Server, TrustedName
+from agents.models import (
+    Assistant,
+    AssistantServer,
+    Provider,
+    Server,
+    Transport,
+    TrustedName,
+)
+from agents.runs.definition_marks import definition_marks, likely_renamed
 from agents.runs.offer_preview import NEVER_CHECKED, preview_offer
 from agents.runs.plans import load_hook, provider_facts
 from agents.runs.provider_checks import ProviderCheck, ask_provider
 from agents.runs.resources import provider_key
 from agents.runs.server_checks import check_servers, store_checks
+from agents.runs.tool_review import load_review
+from agents.runs.tool_store import definition_of_row
 
 CONNECT_SECONDS = 15.0
 """How long a server may take to connect and list, and a provider to answer."""
@@ -228,9 +238,11 @@ def _servers(*, is_offline: bool) -> Iterator[Finding]:
     rows = list(Server.objects.prefetch_related("samples"))
     if not rows:
         yield _found("servers", Health.WARNING, "there is none: assistants can only talk")
+    yield from _commands(rows)
     if is_offline:
         for row in rows:
             yield _offline_server(row)
+        yield from _definitions(rows)
         return
     checks = check_servers(rows, connect_seconds=CONNECT_SECONDS) if rows else []
     store_checks(checks)
@@ -244,6 +256,40 @@ def _servers(*, is_offline: bool) -> Iterator[Finding]:
         text = f"MCP {check.listing.protocol}, {_count(count, 'tool')}, in {check.seconds:.1f} s"
         health = Health.OK if count else Health.WARNING
         yield _found(subject, health, text, "" if count else "It lists no tools.")
+    yield from _definitions(rows)
+
+
+def _commands(rows: Sequence[Server]) -> Iterator[Finding]:
+    """Commands that could run here though nobody needs them."""
+    commands = [row for row in rows if row.transport == Transport.STDIO]
+    if settings.TOOLLOOP_ALLOW_STDIO and not commands:
+        hint = "Set TOOLLOOP_ALLOW_STDIO=false: then no server can be a command."
+        yield _found("servers", Health.OK, "none is a command, though commands are allowed", hint)
+    for row in commands:
+        if not row.assistant_links.exists():
+            text = "is a command that no assistant uses"
+            hint = "Delete it: whatever it is, it need not be started here."
+            yield _found(f"server {row.server_id}", Health.WARNING, text, hint)
+
+
+def _definitions(rows: Sequence[Server]) -> Iterator[Finding]:
+    """Tools whose definition waits for a review, or should be looked at."""
+    for row in rows:
+        subject = f"server {row.server_id}"
+        review = load_review(row)
+        listed = row.tools.filter(vanished_at__isnull=True)
+        waiting = [
+            tool.name for tool in listed if review.needs_review(tool.name, tool.definition_hash)
+        ]
+        if waiting:
+            text = f"changed definitions wait for review: {', '.join(waiting)}"
+            hint = "Their pages in the admin (Tools) show what changed."
+            yield _found(subject, Health.WARNING, text, hint)
+        odd = [tool.name for tool in listed if definition_marks(definition_of_row(tool))]
+        if odd:
+            text = f"definitions with hidden characters or orders to the model: {', '.join(odd)}"
+            hint = "Their pages in the admin (Tools) quote what is odd."
+            yield _found(subject, Health.WARNING, text, hint)
 
 
 def _offline_server(row: Server) -> Finding:
@@ -319,7 +365,23 @@ def _whitelists(subject: str, links: Sequence[AssistantServer]) -> Iterator[Find
         if missing and not server.last_error:
             text = f"{server.server_id} does not list {', '.join(missing)}"
             hint = "Untick it on the assistant's page, or ask the server again."
+            if names := _new_names(server, missing):
+                hint += f" Perhaps it has a new name: {names}."
             yield _found(subject, Health.WARNING, text, hint)
+
+
+def _new_names(server: Server, missing: Sequence[str]) -> str:
+    """``old is new`` for each missing tool that another one is like."""
+    rows = {tool.name: tool for tool in server.tools.all()}
+    listed = {
+        name: definition_of_row(tool) for name, tool in rows.items() if tool.vanished_at is None
+    }
+    found = {
+        name: likely_renamed(definition_of_row(rows[name]), listed)
+        for name in missing
+        if name in rows
+    }
+    return ", ".join(f"{old} is {new}" for old, new in found.items() if new)
 
 
 def _links(row: Assistant) -> list[AssistantServer]:

@@ -45,6 +45,7 @@ class Environment:
     database: DatabaseConfig
     redis_url: str
     web_takes_runs: bool
+    allow_stdio: bool
     event_sinks: tuple[str, ...]
     encryption_keys: tuple[str, ...]
     trusted_hosts: tuple[str, ...]
@@ -77,6 +78,7 @@ def read_environment(environ: Mapping[str, str], base_dir: Path) -> Environment:
         database=read_database(_text(environ, "DATABASE_URL"), base_dir),
         redis_url=_read_url(environ, "REDIS_URL", ("redis", "rediss", "unix")),
         web_takes_runs=_read_bool(environ, "TOOLLOOP_WEB_TAKES_RUNS", default=True),
+        allow_stdio=_read_bool(environ, "TOOLLOOP_ALLOW_STDIO", default=True),
         event_sinks=_read_sinks(environ),
         encryption_keys=_read_encryption_keys(environ),
         trusted_hosts=_read_list(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from django import forms
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -115,7 +116,8 @@ class ServerForm(TrustForm):
             "url": self._shown_url,
         }
         is_superuser = self.user is None or getattr(self.user, "is_superuser", False)
-        kinds = [kind for kind in Transport if is_superuser or kind != Transport.STDIO]
+        may_run = is_superuser and (settings.TOOLLOOP_ALLOW_STDIO or row.transport == "stdio")
+        kinds = [kind for kind in Transport if may_run or kind != Transport.STDIO]
         if "transport" in self.fields:
             choices = [("", "---------"), *((kind.value, kind.label) for kind in kinds)]
             self.fields["transport"].choices = choices  # type: ignore[attr-defined]

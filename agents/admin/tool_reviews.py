@@ -18,6 +18,7 @@ from agents.admin.marks import json_text
 from agents.bundle.audit import note_approved_definition
 from agents.models import Review, Server, Tool, ToolDefinition
 from agents.runs.definition_marks import Mark, definition_marks, likely_renamed
+from agents.runs.tool_store import definition_of_row
 from agents.texts import show_hidden
 
 PARTS = {
@@ -125,11 +126,6 @@ def mark_views(marks: Iterable[Mark]) -> Iterable[MarkView]:
 def marks_of(tool: Tool) -> list[MarkView]:
     """What is odd in a tool as it is listed now."""
     return list(mark_views(definition_marks(definition_of_row(tool))))
-
-
-def definition_of_row(tool: Tool) -> dict[str, object]:
-    """A tool's row as a definition."""
-    return {part: getattr(tool, part) for part in PARTS}
 
 
 def waiting_names(server: Server) -> set[str]:

@@ -6,12 +6,14 @@ call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from agents.chat.cards import CallRows, card_view
 from agents.chat.view_models import CardView
+from agents.loop.arguments import ArgumentsProblem, parse_arguments
+from agents.loop.messages import JsonObject
 from agents.models import Message, MessageRole, Question
 from agents.runs.live import LiveCall
 
@@ -36,7 +38,7 @@ def question_views(questions: Iterable[Question]) -> list[QuestionView]:
             continue
         live = LiveCall(
             key=question.call_key, turn="", attempt=1, server=question.server, tool=question.tool,
-            name=str(call["name"]), arguments=call.get("arguments"), state="awaiting_approval",
+            name=str(call["name"]), arguments=_arguments(call), state="awaiting_approval",
             started_ns=round(question.asked_at.timestamp() * 1e9),
         )  # fmt: skip
         found.append(
@@ -49,6 +51,16 @@ def question_views(questions: Iterable[Question]) -> list[QuestionView]:
             )
         )
     return found
+
+
+def _arguments(call: Mapping[str, object]) -> JsonObject | str:
+    """The arguments as they were read before the person was asked."""
+    raw = call.get("arguments")
+    given = raw if isinstance(raw, dict) else str(raw or "")
+    try:
+        return parse_arguments(given)
+    except ArgumentsProblem:
+        return str(given)
 
 
 def _call(question: Question) -> dict[str, object] | None:

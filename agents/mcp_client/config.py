@@ -28,7 +28,7 @@ class ServerConfig:
     ``transport`` is ``stdio`` (``command``, ``args``, ``env``, ``cwd``), ``http`` or ``sse``
     (``url``, ``headers``) or ``python`` (``module``). ``credential`` names whose token the
     connection uses: two users never share one. ``samples`` are by tool name and are put on the
-    tools.
+    tools. ``refusal`` says why this installation connects to no such server.
     """
 
     server_id: str
@@ -43,6 +43,7 @@ class ServerConfig:
     limits: ToolLimits = field(default_factory=ToolLimits)
     credential: str = ""
     samples: Mapping[str, tuple[Sample, ...]] = field(default_factory=dict)
+    refusal: str = ""
 
     @property
     def fingerprint(self) -> str:

@@ -158,6 +158,8 @@ class ServerPool:
 
     async def connect(self, config: ServerConfig, log: WireLog) -> Connection:
         """A connection to be opened. Raises ``ServerUnavailable`` for a bad configuration."""
+        if config.refusal:
+            raise ServerUnavailable(config.server_id, config.refusal)
         resolved = resolve_config(config)
         if config.transport == "python":
             from agents.mcp_client.python_servers import PythonConnection  # late: pydantic is slow

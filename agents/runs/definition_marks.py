@@ -113,13 +113,13 @@ def _scripts(text: str) -> set[str]:
 def _likeness(one: JsonObject, other: JsonObject) -> float:
     """From 0 to 1: most of it the schema and the description, some of it the name."""
     parts = (("name", 0.2), ("description", 0.4), ("input_schema", 0.4))
-    return sum(weight * _ratio(one.get(part), other.get(part)) for part, weight in parts)
+    return sum(weight * _ratio(one[part], other.get(part)) for part, weight in parts if part in one)
 
 
 def _ratio(one: object, other: object) -> float:
     first, second = (_text(value) for value in (one, other))
     if first == second:
-        return 1.0 if first else 0.0
+        return 1.0
     return SequenceMatcher(a=first[:2000], b=second[:2000], autojunk=False).quick_ratio()
 
 

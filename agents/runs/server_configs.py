@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from django.conf import settings
+
 from agents.loop.interfaces import Sample, ToolLimits
 from agents.mcp_client.config import ServerConfig
-from agents.models import Server, ToolSample
+from agents.models import Server, ToolSample, Transport
 
 
 def server_config(server: Server, rows: Iterable[ToolSample] | None = None) -> ServerConfig:
@@ -40,4 +42,11 @@ def server_config(server: Server, rows: Iterable[ToolSample] | None = None) -> S
             parallel_calls=server.parallel_calls,
         ),
         samples=samples,
+        refusal=_refusal(server),
     )
+
+
+def _refusal(server: Server) -> str:
+    if server.transport == Transport.STDIO and not settings.TOOLLOOP_ALLOW_STDIO:
+        return "commands are switched off here (TOOLLOOP_ALLOW_STDIO)"
+    return ""

@@ -96,6 +96,18 @@ def definition_of(spec: ToolSpec) -> JsonObject:
     }
 
 
+def definition_of_row(tool: Tool) -> JsonObject:
+    """The same of a stored tool."""
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+        "output_schema": tool.output_schema,
+        "annotations": tool.annotations,
+    }
+
+
 def definition_hash(spec: ToolSpec) -> str:
     """The SHA-256 of a tool's definition, the same for the same definition."""
     known = _hashes.get(id(spec.input_schema))
