@@ -18,15 +18,19 @@ from django.http import (
 )
 from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from agents.admin.assistant_form import AssistantForm
 from agents.admin.boxes import servers_view
 from agents.admin.choices import AssistantChoices
 from agents.admin.common import AppAdmin
 from agents.admin.folds import folds
+from agents.admin.marks import state
 from agents.admin.preview import PreviewView, preview_view
+from agents.admin.tool_reviews import missing_and_waiting
 from agents.admin.versions import versions_view
 from agents.bundle.restoring import bring_back
 from agents.bundle.versions import keep_first_versions, keep_version
@@ -42,7 +46,9 @@ class AssistantAdmin(AppAdmin):
 
     form = AssistantForm
     change_form_template = FORM_TEMPLATE
-    list_display = ("name", "assistant_id", "provider", "model", "server_names", "tool_loop")
+    list_display = (
+        "name", "assistant_id", "provider", "model", "server_names", "attention", "tool_loop",
+    )  # fmt: skip
     list_filter = ("provider", "tool_loop", "is_system")
     search_fields = ("name", "assistant_id", "description")
     list_select_related = ("provider",)
@@ -173,6 +179,20 @@ class AssistantAdmin(AppAdmin):
             self.log_change(request, row, text)
         address = reverse("admin:agents_assistant_versions", args=[row.pk])
         return HttpResponseRedirect(address)
+
+    @admin.display(description=gettext_lazy("To look at"))
+    def attention(self, row: Assistant) -> SafeString:
+        """Ticked tools that are gone, and changed ones that wait for a review."""
+        gone, waiting = missing_and_waiting(row)
+        parts = []
+        if gone:
+            text = ngettext("%(n)d ticked tool is gone", "%(n)d ticked tools are gone", len(gone))
+            parts.append((", ".join(gone), state("bad", "error", text % {"n": len(gone)})))
+        if waiting:
+            text = ngettext("%(n)d waits for review", "%(n)d wait for review", len(waiting))
+            mark = state("wait", "approval", text % {"n": len(waiting)})
+            parts.append((", ".join(waiting), mark))
+        return format_html_join(" ", '<span title="{}">{}</span>', parts) or format_html("{}", "-")
 
     def show_preview(self, request: HttpRequest) -> HttpResponse:
         """The panel for what is in the form now."""

@@ -73,7 +73,7 @@ class RunAdmin(ReadOnlyAdmin):
     fields = (
         "id", "trace_link", "conversation", "parent_run", "assistant", "user", "state", "level",
         "error", "turns", "tool_calls", "input_tokens", "output_tokens", "created_at", "started_at",
-        "finished_at", "lease_owner", "lease_until", "snapshot",
+        "finished_at", "lease_owner", "lease_until", "version", "snapshot",
     )  # fmt: skip
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -99,6 +99,17 @@ class RunAdmin(ReadOnlyAdmin):
         except NoReverseMatch:
             return row.trace_id
         return format_html('<a href="{}">{}</a>', url, row.trace_id)
+
+    @admin.display(description=gettext_lazy("Version of the assistant"))
+    def version(self, row: Run) -> SafeString | str:
+        """The version that it used, with a link to its page; ``-`` where none was kept."""
+        number = row.configuration.get("version") if isinstance(row.configuration, dict) else None
+        if not number or row.assistant_id is None:
+            return "-"
+        url = reverse("admin:agents_assistant_versions", args=[row.assistant_id])
+        return format_html(
+            '<a href="{}?before={}&amp;after={}">{}</a>', url, number, number, number
+        )
 
     @admin.display(description=gettext_lazy("Configuration"))
     def snapshot(self, row: Run) -> SafeString:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from agents.admin.marks import json_text
 from agents.bundle.audit import note_approved_definition
-from agents.models import Review, Server, Tool, ToolDefinition
+from agents.models import Assistant, Review, Server, Tool, ToolDefinition
 from agents.runs.definition_marks import Mark, definition_marks, likely_renamed
 from agents.runs.tool_store import definition_of_row
 from agents.texts import show_hidden
@@ -139,6 +139,24 @@ def waiting_names(server: Server) -> set[str]:
         for name, digest in listed.values_list("name", "definition_hash")
         if (name, digest) not in approved
     }
+
+
+def missing_and_waiting(assistant: Assistant) -> tuple[list[str], list[str]]:
+    """Of an assistant's tools, as ``server.tool``: ticked ones that no server lists any more, and
+    those that would be offered but for a review."""
+    gone, waiting = [], []
+    for link in assistant.server_links.all():
+        server, allowed = link.server, link.allowed_tools
+        listed = set(server.tools.filter(vanished_at__isnull=True).values_list("name", flat=True))
+        if server.checked_at is not None:
+            gone += [f"{server.server_id}.{name}" for name in allowed or () if name not in listed]
+        if server.review == Review.BLOCK:
+            waiting += [
+                f"{server.server_id}.{name}"
+                for name in sorted(waiting_names(server))
+                if allowed is None or name in allowed
+            ]
+    return gone, waiting
 
 
 def approve(tools: Sequence[Tool], user: str) -> list[Tool]:

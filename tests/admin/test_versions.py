@@ -8,7 +8,8 @@ from django.test import Client
 
 from agents.bundle.exporting import assistant_entry
 from agents.bundle.importing import import_bundle
-from agents.models import Assistant, AssistantVersion, Server, TrustedName
+from agents.models import Assistant, AssistantVersion, Conversation, Run, Server, TrustedName
+from agents.runs.plans import snapshot
 from tests.admin.posting import submit
 from tests.admin.test_assistants import FORM, desk, notes, weather
 
@@ -119,3 +120,22 @@ def test_an_import_is_a_version_too(desk: Assistant) -> None:
     import_bundle(json.dumps({"version": 1, "assistants": [entry]}))
     assert numbers(desk) == [1, 2]
     assert desk.versions.get(number=2).by == "bundle"
+
+
+def test_a_run_names_the_version_that_it_used(operator: Client, desk: Assistant) -> None:
+    save(operator, desk, model="m2")
+    desk.refresh_from_db()
+    talk = Conversation.objects.create(user_id=1, assistant=desk)
+    run = Run.objects.create(
+        conversation=talk, user_id=1, assistant=desk, trace_id="t",
+        configuration=snapshot(desk, []),
+    )  # fmt: skip
+    html = operator.get(f"/admin/agents/run/{run.pk}/change/").content.decode()
+    assert f'{versions(desk)}?before=2&amp;after=2">2</a>' in html
+
+
+def test_the_list_points_out_what_is_gone_and_what_waits(operator: Client, desk: Assistant) -> None:
+    html = operator.get("/admin/agents/assistant/").content.decode()
+    assert 'title="weather.gone"' in html and "1 ticked tool is gone" in html
+    # The tools of this test were never listed by a server, so no definition is approved.
+    assert "notes.read" in html
