@@ -137,10 +137,10 @@ class _Examiner:
         return _SHORT_IDS[pattern] if isinstance(pattern, str) else _LONG_ID
 
     async def _is_taken(self, messages: Sequence[JsonObject], *, is_told: bool = True) -> bool:
-        return await self._ask(messages, tools=True, is_told=is_told) is not None
+        return await self._ask(messages, is_told=is_told) is not None
 
     async def _ask(
-        self, messages: Sequence[JsonObject], *, tools: bool, is_told: bool = True
+        self, messages: Sequence[JsonObject], *, is_told: bool = True
     ) -> ModelAnswer | None:
         """The answer; ``None`` for a refusal of the request, which is noted if ``is_told``. Other
         failures end the examination."""
@@ -148,9 +148,7 @@ class _Examiner:
         async def ignore(delta: ModelDelta) -> None:
             return None
 
-        request = ModelRequest(
-            model=self._model, messages=tuple(messages), tools=(TOOL,) if tools else ()
-        )
+        request = ModelRequest(model=self._model, messages=tuple(messages), tools=(TOOL,))
         try:
             return await self._client.answer(request, ignore)
         except ModelError as error:

@@ -77,8 +77,9 @@ def test_a_rule_that_is_added_counts_at_once(demo: Page) -> None:
 def test_the_button_of_a_provider_tells_in_one_line(site: Site, tabs: OpenTab) -> None:
     page = tabs(f"{site.url}admin/agents/provider/")
     page.locator("#result_list tbody th a").first.click()
-    page.get_by_role("button", name="Test").click()
+    page.get_by_role("button", name="Test").click(timeout=ASKING_MILLISECONDS)
     expect(page.locator(".messagelist .success")).to_contain_text("answered in")
+    expect(page.locator("#found")).to_contain_text("No quirks were found.")
 
 
 def test_refreshing_goes_through_the_connections_of_the_process(site: Site, tabs: OpenTab) -> None:
