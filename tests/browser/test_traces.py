@@ -265,7 +265,12 @@ def test_a_running_trace_grows_without_moving_what_is_read(
     row = trace.locator("#tree .tr", has_text="catalog")
     row.focus()
     title = trace.locator("#detail h2")
-    title.evaluate("title => scrollBy(0, title.getBoundingClientRect().top - 60)")
+    # What was chosen is still being fetched: until it is there the page may be too short.
+    trace.wait_for_function(
+        "() => { const title = document.querySelector('#detail h2');"
+        " scrollBy(0, title.getBoundingClientRect().top - 60);"
+        " return Math.abs(title.getBoundingClientRect().top - 60) < 2; }"
+    )
     place = top_of(title)
     assert trace.evaluate("scrollY") > 100
     wall = trace.locator(".vd-nums .big").first
