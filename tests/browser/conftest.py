@@ -23,7 +23,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    StorageState,
+    expect,
+    sync_playwright,
+)
 
 from tests.running import wait_until
 
@@ -42,6 +49,11 @@ USUAL = {
     "reduced_motion": "reduce",
 }
 """How the tabs are, unless told otherwise; without motion they cost less."""
+
+PATIENCE_MILLISECONDS = 15_000
+"""How long something that a page must show may take: other tests share the machine."""
+
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
 NEEDS = {
     "TOOLLOOP_TEST_EVERYTHING": "test_admin_everything.py",
