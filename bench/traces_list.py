@@ -57,7 +57,7 @@ def fill(span_count: int) -> None:
     from django.db import transaction
 
     from traces.full_text import add_to_index
-    from traces.models import Document, Mention, Span, Trace
+    from traces.models import Document, Label, Mention, Span, Trace
 
     random.seed(7)
     start_ns, step_ns = time.time_ns() - 30 * 86_400 * 10**9, 30 * 86_400 * 10**9 * SPANS_PER_TRACE
@@ -80,6 +80,13 @@ def fill(span_count: int) -> None:
                 ]
             )
             add_to_index(documents)
+            Label.objects.bulk_create(
+                [
+                    Label(trace=trace, kind=kind, value=value)
+                    for trace in traces
+                    for kind, value in _labels()
+                ]
+            )
             Mention.objects.bulk_create(
                 [
                     Mention(trace=trace, document=documents[at * TEXTS_PER_TRACE + place])
@@ -102,8 +109,21 @@ def _trace(model: type, number: int, start_ns: int) -> object:
         end_ns=start_ns + duration_ms * 10**6, is_indexed=True, duration_ms=duration_ms,
         errors=int(random.random() < 0.05), retries=int(random.random() < 0.05),
         fell_back=reason in ("max_turns", "errors", "time", "repeats"), first_token_ms=600,
+        cost=random.random() * 0.4,
         summary={"segments": [["M", 0, 5000, 60, 0, 1, 0], ["C", 5000, 5000, 60, 0, 1, 0]]},
     )  # fmt: skip
+
+
+def _labels() -> Iterator[tuple[str, str]]:
+    """Three of forty tools, a rare outcome now and then, one of three models; one tool is rare."""
+    for number in random.sample(range(40), k=3):
+        yield "tool", f"server-{number % 5}.tool-{number}"
+    if random.random() < 0.0005:
+        yield "tool", "server-0.rare"
+    yield "outcome", "ok"
+    if random.random() < 0.05:
+        yield "outcome", random.choice(("tool_error", "timeout", "denied"))
+    yield "model", random.choice(("small", "large", "huge"))
 
 
 def _span(model: type, trace: object, place: int) -> object:
@@ -132,6 +152,15 @@ _USUAL: dict[str, dict[str, str]] = {
     "fell back": {"view": "fell_back"},
     "slow": {"view": "slow"},
     "assistant, reason": {"assistant": "assistant-3", "stop": "errors"},
+    "tool": {"tool": "server-3.tool-3"},
+    "tool, rare": {"tool": "server-0.rare"},
+    "tool, none": {"tool": "nowhere.none"},
+    "outcome": {"outcome": "timeout"},
+    "model": {"model": "huge"},
+    "tool, outcome": {"tool": "server-3.tool-3", "outcome": "denied"},
+    "longer than 10 min": {"length": "10min"},
+    "cost": {"cost": "0.1"},
+    "cost, none": {"cost": "1"},
 }
 """The usual filters of the list."""
 
