@@ -357,7 +357,7 @@ def test_a_phone_shows_the_list_and_a_trace_in_its_width(page: Page, tabs: OpenT
     base = page.url.split("c/")[0]
     phone = tabs(f"{base}traces/", viewport={"width": 360, "height": 740}, has_touch=True)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
-    phone.locator("tbody tr a").first.tap()
+    phone.locator("tbody tr a", has_text=DAYS).first.tap()
     phone.wait_for_selector("#tree .tr")
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
     bad = phone.locator("#tree .tr.bad")
