@@ -92,7 +92,7 @@ class ProviderAdmin(AppAdmin):
         """The form with what the last test found."""
         row = kwargs.get("obj")
         if isinstance(row, Provider):
-            context["found"] = request.session.get(f"{FOUND}{row.pk}")
+            context["found"] = _found(request, row)
             context["quirk_words"] = found_words(row, context["found"])
         return super().render_change_form(request, context, **kwargs)
 
@@ -105,7 +105,7 @@ class ProviderAdmin(AppAdmin):
     def press_quirk(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
         """Set what the last test found."""
         name = request.POST.get("name", "")
-        found = request.session.get(f"{FOUND}{row.pk}") or {}
+        found = _found(request, row)
         quirks = found.get("quirks") or {}
         if name not in QUIRKS or name not in quirks:
             return False, _("Test the provider first: only what a test found can be set here.")
@@ -117,7 +117,7 @@ class ProviderAdmin(AppAdmin):
     def press_model(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
         """Make a model that the provider lists the default one."""
         name = request.POST.get("name", "")
-        found = request.session.get(f"{FOUND}{row.pk}") or {}
+        found = _found(request, row)
         if name not in (found.get("models") or ()):
             return False, _("Test the provider first: only models that it lists can be set here.")
         with audited(request.user.get_username()):
@@ -136,3 +136,9 @@ class ProviderAdmin(AppAdmin):
             is_ok, line = self._pressed("press_plain_test", request, row)
             messages.add_message(request, messages.SUCCESS if is_ok else messages.ERROR, line)
             self.log_change(request, row, line[:1000])
+
+
+def _found(request: HttpRequest, row: Provider) -> dict[str, object]:
+    """What the last test found; nothing of it holds for another address."""
+    found = request.session.get(f"{FOUND}{row.pk}") or {}
+    return found if found.get("base_url") == row.base_url else {}
