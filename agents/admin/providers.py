@@ -10,7 +10,7 @@ import os
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from agents.admin.checks import examine_provider, found_words, probe_provider
 from agents.admin.common import AppAdmin
 from agents.admin.marks import state
+from agents.admin.price_rows import price_lines
 from agents.admin.provider_form import ProviderForm
 from agents.bundle.audit import audited
 from agents.models import Provider
@@ -42,7 +43,7 @@ class ProviderAdmin(AppAdmin):
     actions = ("test_chosen",)
     readable = (
         "provider_id", "base_url", "api_key_env", "key_state", "default_model", "fallback_model",
-        "vision", "timeout_ms", "max_retries", *QUIRKS, "prices",
+        "vision", "timeout_ms", "max_retries", *QUIRKS, "priced",
     )  # fmt: skip
 
     def get_fieldsets(
@@ -70,8 +71,8 @@ class ProviderAdmin(AppAdmin):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Model | None = None
     ) -> tuple[str, ...]:
-        """``key_state`` is no column."""
-        return ("key_state",) if not self.can_change(request, obj) else ()
+        """``key_state`` and ``priced`` are no columns."""
+        return ("key_state", "priced") if not self.can_change(request, obj) else ()
 
     @admin.display(description=gettext_lazy("Key"))
     def key_state(self, row: Provider) -> SafeString:
@@ -85,6 +86,11 @@ class ProviderAdmin(AppAdmin):
             text = format_html(_("{} is not set"), row.api_key_env)
             return state("bad", "error", text)
         return state("off", "skipped", _("none"))
+
+    @admin.display(description=gettext_lazy("Prices"))
+    def priced(self, row: Provider) -> SafeString:
+        """The prices for reading, a line for each model."""
+        return format_html_join("", "{}<br>", ((line,) for line in price_lines(row.prices)))
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, object], **kwargs: object
