@@ -90,7 +90,7 @@ class ProviderForm(TrustForm):
             ),
             "no_parallel_calls": gettext_lazy(
                 "For models that cannot ask for several tools in one answer: parallel_tool_calls "
-                "is sent as false."
+                "is sent as false, and calls that come together are sent back one by one."
             ),
         }
 

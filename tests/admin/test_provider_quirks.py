@@ -223,3 +223,26 @@ def test_what_was_found_does_not_hold_for_another_address(operator: Client) -> N
         Provider.objects.filter(pk=row.pk).update(base_url="https://api.example.org/v1")
         said = post(operator, row, "quirk", name="system_first_only")
     assert "Test the provider first" in said
+
+
+def test_a_model_that_makes_two_calls_anyway_is_still_understood(runner: Any) -> None:
+    def script(body: Json, number: int) -> Step:
+        if has_two_calls(body):
+            return error(400, {"error": {"message": "only one tool call is supported"}})
+        if number == 0:
+            return calls(call("c1", "echo__ping"), call("c2", "echo__ping"))
+        return text("done")
+
+    with FakeProvider(script) as fake:
+        runner.configure(
+            fake,
+            servers=[stdio_entry("echo")],
+            provider_fields={"no_parallel_calls": True},
+        )
+        ran = runner.run("go")
+        sent = fake.requests[-1].messages
+    assert ran.finished["answer"] == "done"
+    roles = [message["role"] for message in sent][-4:]
+    assert roles == ["assistant", "tool", "assistant", "tool"]
+    assert [m["tool_calls"][0]["id"] for m in sent[-4::2]] == ["c1", "c2"]
+    assert [m["tool_call_id"] for m in sent[-3::2]] == ["c1", "c2"]
