@@ -118,7 +118,7 @@ class ProviderAdmin(AppAdmin):
         with audited(request.user.get_username()):
             setattr(row, name, quirks[name])
             row.save(update_fields=[name])
-        return True, _("%(name)s is set.") % {"name": row._meta.get_field(name).verbose_name}
+        return True, _("%(name)s is set.") % {"name": ProviderForm.Meta.labels[name]}
 
     def press_model(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
         """Make a model that the provider lists the default one."""

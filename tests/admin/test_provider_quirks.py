@@ -147,7 +147,9 @@ def test_a_stream_without_usage_is_told_and_stream_options_can_be_left_away(
         page = post(operator, row, "test")
         assert "It counts no tokens: they are estimated." in page
         assert "no usage comes in the stream" in page
-        post(operator, row, "quirk", name="no_stream_options")
+        assert "Without stream_options is set." in post(
+            operator, row, "quirk", name="no_stream_options"
+        )
     row.refresh_from_db()
     assert row.no_stream_options is True
 
