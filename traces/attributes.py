@@ -77,7 +77,7 @@ ATTRIBUTES: dict[str, str] = {
     "toolloop.notice": "the correction notice of a parameter retry",
     "toolloop.options": "further fields of the request's body",
     "toolloop.outcome": "the outcome of a tool call",
-    "toolloop.price": "what a million tokens cost: input, cached, output",
+    "toolloop.price": "what a million tokens cost: input, cached, output; currency",
     "toolloop.progress": "how often the server reported progress",
     "toolloop.repeated_alone": "the error of the concurrent try before this call ran once more",
     "toolloop.result.parts": "kinds, types and sizes of content other than text",

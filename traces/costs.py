@@ -1,8 +1,8 @@
 """What requests cost: the tokens that the provider counted, at the prices of that time.
 
-Place in the house: ``traces``, pure. Prices are for a million tokens, in whatever currency the
-operator has in mind; cached tokens are a part of the input and have a price of their own or that of
-the input, reasoning is a part of the output.
+Place in the house: ``traces``, pure. Prices are for a million tokens, in the currency beside them,
+or in whatever one the operator has in mind; cached tokens are a part of the input and have a price
+of their own or that of the input, reasoning is a part of the output.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """One line of a receipt: ``kind`` is ``input``, ``cached`` or ``output``."""
+    """One line of a receipt: ``kind`` is ``input``, ``cached`` or ``output``; ``currency`` may be
+    empty."""
 
     kind: str
     tokens: int
     price: float
+    currency: str = ""
 
     @property
     def amount(self) -> float:
@@ -36,16 +38,17 @@ def charges_of(attributes: Mapping[str, object]) -> tuple[Charge, ...] | None:
     cached = min(_tokens(attributes, "cache_read.input_tokens"), given)
     full = _number(price.get("input"))
     reduced = _number(price["cached"]) if "cached" in price else full
-    lines = (
-        Charge(kind="input", tokens=given - cached, price=full),
-        Charge(kind="cached", tokens=cached, price=reduced),
-        Charge(
-            kind="output",
-            tokens=_tokens(attributes, "output_tokens"),
-            price=_number(price.get("output")),
-        ),
+    amounts = (
+        ("input", given - cached, full),
+        ("cached", cached, reduced),
+        ("output", _tokens(attributes, "output_tokens"), _number(price.get("output"))),
     )
-    return tuple(line for line in lines if line.tokens)
+    currency = price.get("currency")
+    return tuple(
+        Charge(kind=kind, tokens=tokens, price=each, currency=str(currency or ""))
+        for kind, tokens, each in amounts
+        if tokens
+    )
 
 
 def cost_of(attributes: Mapping[str, object]) -> float | None:

@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from agents.models import Provider
 from agents.runs.plans import provider_facts
 from agents.runs.provider_checks import ProviderCheck, check_provider
-from agents.runs.provider_quirks import Examination, examine
+from agents.runs.provider_quirks import Examination
+from agents.runs.provider_tests import run_provider_test
 from agents.runs.server_checks import ServerCheck
 
 SHOWN_MODELS = 8
@@ -26,15 +27,18 @@ def probe_provider(provider: Provider) -> tuple[bool, str]:
 
 
 def examine_provider(provider: Provider) -> tuple[bool, str, dict[str, object]]:
-    """Whether a provider answers, one line about it, and what was found of it: ``models``,
-    ``quirks`` by setting, ``told`` (sentences), JSON ready."""
+    """Whether a provider answers, one line about it, and what was found of it: ``base_url``,
+    ``models``, ``quirks`` by setting, ``told`` (sentences), ``sends_usage``, JSON ready."""
     facts = provider_facts(provider)
     assert facts is not None
-    check = check_provider(facts)
-    found: dict[str, object] = {"models": list(check.models or ())}
-    if check.is_ok:
-        seen = examine(facts, check.model)
+    check, seen = run_provider_test(facts)
+    found: dict[str, object] = {
+        "base_url": provider.base_url,
+        "models": list(check.models or ()),
+    }
+    if seen is not None:
         found |= {"quirks": seen.quirks, "told": _told(seen), "model": check.model}
+        found["sends_usage"] = seen.sends_usage
     return check.is_ok, provider_line(check), found
 
 
@@ -48,15 +52,32 @@ def _told(seen: Examination) -> list[str]:
             else _("It did not call the tool that it was offered: it answered in text.")
         )
     if seen.reads_results is not None:
-        told.append(
-            _("It takes the result of a call.")
-            if seen.reads_results
-            else _("It refuses the result of a call, under ids of every kind.")
-        )
+        told.append(_told_of_results(seen))
+    if seen.sends_usage is False:
+        told.append(_("It counts no tokens: they are estimated."))
     told += [_("It refused a question: “%(words)s”") % {"words": text} for text in seen.refusals]
+    if seen.refusals and seen.calls_tools is None:
+        told.append(_("Choose a model that takes tools, and test again."))
+    if seen.stopped:
+        told.append(_("Not everything could be asked: %(reason)s") % {"reason": seen.stopped})
     if seen.is_cut:
-        told.append(_("Not everything could be asked."))
+        told.append(
+            _("Not everything could be asked within a minute. Test again when it is quicker.")
+        )
     return told
+
+
+def _told_of_results(seen: Examination) -> str:
+    if not seen.reads_results:
+        return _("It refuses the result of a call, under ids of every kind.")
+    answer = seen.answer or _("(no text)")
+    if seen.uses_result:
+        return _("It takes the result of a call and answered with it: “%(answer)s”") % {
+            "answer": answer
+        }
+    return _("It takes the result of a call, but did not answer with it: “%(answer)s”") % {
+        "answer": answer
+    }
 
 
 QUIRK_WORDS = {
@@ -66,14 +87,19 @@ QUIRK_WORDS = {
     "no_parallel_calls": gettext_lazy("It refuses several calls in one answer."),
 }
 
+NO_USAGE = gettext_lazy("It does not heed stream_options: no usage comes in the stream.")
+
 
 def found_words(provider: Provider, found: object) -> list[tuple[str, str, bool]]:
     """Of what a test found, each quirk: its setting, a sentence, and whether it is set."""
     quirks = found.get("quirks") if isinstance(found, dict) else None
-    if not isinstance(quirks, dict):
+    if not isinstance(found, dict) or not isinstance(quirks, dict):
         return []
+    words = dict(QUIRK_WORDS)
+    if found.get("sends_usage") is False:
+        words["no_stream_options"] = NO_USAGE
     return [
-        (name, str(QUIRK_WORDS[name]) % {"value": value}, getattr(provider, name) == value)
+        (name, str(words[name]) % {"value": value}, getattr(provider, name) == value)
         for name, value in quirks.items()
         if name in QUIRK_WORDS
     ]

@@ -11,7 +11,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.admin.fields import ReadableJSONField
+from agents.admin.price_rows import PricesField
 from agents.admin.reports import add_faults
 from agents.admin.trust_form import TrustForm, origin_of
 from agents.bundle.entries import Bundle, ProviderEntry
@@ -38,13 +38,11 @@ class ProviderForm(TrustForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "class": "vTextField"}),
     )
     remove_key = forms.BooleanField(required=False, label=gettext_lazy("Remove the stored key"))
-    prices = ReadableJSONField(
-        kind=dict,
-        empty={},
+    prices = PricesField(
         label=gettext_lazy("Prices"),
         help_text=gettext_lazy(
-            "By model, for a million tokens, as JSON: "
-            '{"gpt-4o-mini": {"input": 0.15, "cached": 0.075, "output": 0.6}}.'
+            "For a million tokens. Cached input costs as much as input where nothing stands. Empty "
+            "a row to remove it; save for more rows."
         ),
     )
 
@@ -92,7 +90,7 @@ class ProviderForm(TrustForm):
             ),
             "no_parallel_calls": gettext_lazy(
                 "For models that cannot ask for several tools in one answer: parallel_tool_calls "
-                "is sent as false."
+                "is sent as false, and calls that come together are sent back one by one."
             ),
         }
 

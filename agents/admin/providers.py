@@ -10,7 +10,7 @@ import os
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from agents.admin.checks import examine_provider, found_words, probe_provider
 from agents.admin.common import AppAdmin
 from agents.admin.marks import state
+from agents.admin.price_rows import price_lines
 from agents.admin.provider_form import ProviderForm
 from agents.bundle.audit import audited
 from agents.models import Provider
@@ -42,7 +43,7 @@ class ProviderAdmin(AppAdmin):
     actions = ("test_chosen",)
     readable = (
         "provider_id", "base_url", "api_key_env", "key_state", "default_model", "fallback_model",
-        "vision", "timeout_ms", "max_retries", *QUIRKS, "prices",
+        "vision", "timeout_ms", "max_retries", *QUIRKS, "priced",
     )  # fmt: skip
 
     def get_fieldsets(
@@ -70,8 +71,8 @@ class ProviderAdmin(AppAdmin):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Model | None = None
     ) -> tuple[str, ...]:
-        """``key_state`` is no column."""
-        return ("key_state",) if not self.can_change(request, obj) else ()
+        """``key_state`` and ``priced`` are no columns."""
+        return ("key_state", "priced") if not self.can_change(request, obj) else ()
 
     @admin.display(description=gettext_lazy("Key"))
     def key_state(self, row: Provider) -> SafeString:
@@ -86,13 +87,18 @@ class ProviderAdmin(AppAdmin):
             return state("bad", "error", text)
         return state("off", "skipped", _("none"))
 
+    @admin.display(description=gettext_lazy("Prices"))
+    def priced(self, row: Provider) -> SafeString:
+        """The prices for reading, a line for each model."""
+        return format_html_join("", "{}<br>", ((line,) for line in price_lines(row.prices)))
+
     def render_change_form(
         self, request: HttpRequest, context: dict[str, object], **kwargs: object
     ) -> HttpResponse:
         """The form with what the last test found."""
         row = kwargs.get("obj")
         if isinstance(row, Provider):
-            context["found"] = request.session.get(f"{FOUND}{row.pk}")
+            context["found"] = _found(request, row)
             context["quirk_words"] = found_words(row, context["found"])
         return super().render_change_form(request, context, **kwargs)
 
@@ -105,19 +111,19 @@ class ProviderAdmin(AppAdmin):
     def press_quirk(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
         """Set what the last test found."""
         name = request.POST.get("name", "")
-        found = request.session.get(f"{FOUND}{row.pk}") or {}
+        found = _found(request, row)
         quirks = found.get("quirks") or {}
         if name not in QUIRKS or name not in quirks:
             return False, _("Test the provider first: only what a test found can be set here.")
         with audited(request.user.get_username()):
             setattr(row, name, quirks[name])
             row.save(update_fields=[name])
-        return True, _("%(name)s is set.") % {"name": row._meta.get_field(name).verbose_name}
+        return True, _("%(name)s is set.") % {"name": ProviderForm.Meta.labels[name]}
 
     def press_model(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
         """Make a model that the provider lists the default one."""
         name = request.POST.get("name", "")
-        found = request.session.get(f"{FOUND}{row.pk}") or {}
+        found = _found(request, row)
         if name not in (found.get("models") or ()):
             return False, _("Test the provider first: only models that it lists can be set here.")
         with audited(request.user.get_username()):
@@ -136,3 +142,9 @@ class ProviderAdmin(AppAdmin):
             is_ok, line = self._pressed("press_plain_test", request, row)
             messages.add_message(request, messages.SUCCESS if is_ok else messages.ERROR, line)
             self.log_change(request, row, line[:1000])
+
+
+def _found(request: HttpRequest, row: Provider) -> dict[str, object]:
+    """What the last test found; nothing of it holds for another address."""
+    found = request.session.get(f"{FOUND}{row.pk}") or {}
+    return found if found.get("base_url") == row.base_url else {}

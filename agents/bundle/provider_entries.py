@@ -5,7 +5,6 @@ Place in the house: ``agents.bundle``. Pure.
 
 from __future__ import annotations
 
-import math
 import re
 from urllib.parse import urlsplit
 
@@ -19,6 +18,9 @@ _CALL_ID_PATTERN = re.compile(
     re.ASCII,
 )
 MAX_CALL_ID_LENGTH = 256
+MAX_PRICE = 1e9
+"""More can be no price, and a whole number of many digits cannot be multiplied."""
+_CURRENCY = re.compile(r"[A-Z]{3}")
 _UNFIT = re.compile(r"[\s/]")
 _ENDPOINT = re.compile(r"/chat/completions/*(?:[?#].*)?$")
 
@@ -90,7 +92,7 @@ def _read_base_url(reader: ObjectReader) -> str:
 
 
 def _read_prices(reader: ObjectReader) -> JsonObject:
-    """Prices of models: numbers from 0 on, by what is paid for."""
+    """Prices of models: numbers from 0 on, by what is paid for, and the currency of all of them."""
     prices = reader.json_object("prices")
     for model, entry in prices.items():
         where = child_pointer(reader.at("prices"), model)
@@ -98,12 +100,26 @@ def _read_prices(reader: ObjectReader) -> JsonObject:
             expected = 'an object such as {"input": 0.15, "output": 0.6}'
             reader.report.fault(where, f"expected {expected}, got {describe(entry)}")
             continue
+        _judge_currency(reader, entry, where)
         for kind, price in entry.items():
+            if kind == "currency":
+                continue
             is_number = isinstance(price, int | float) and not isinstance(price, bool)
-            if not is_number or not 0 <= price < math.inf:  # type: ignore[operator]
-                message = f"expected a number from 0 on, got {describe(price)}"
+            if not is_number or not 0 <= price < MAX_PRICE:  # type: ignore[operator]
+                message = f"expected a number from 0 on, below 1e9, got {describe(price)}"
                 reader.report.fault(child_pointer(where, kind), message)
     return prices
+
+
+def _judge_currency(reader: ObjectReader, entry: JsonObject, where: str) -> None:
+    if "currency" not in entry:
+        return
+    currency, place = entry["currency"], child_pointer(where, "currency")
+    if not (isinstance(currency, str) and _CURRENCY.fullmatch(currency)):
+        expected = "three capital letters such as USD"
+        reader.report.fault(place, f"expected {expected}, got {describe(currency)}")
+    elif len(entry) == 1:
+        reader.report.fault(place, "expected a price beside the currency, such as input")
 
 
 def _read_api_key_env(reader: ObjectReader) -> str:

@@ -25,12 +25,15 @@ _PATTERN = re.compile(r"^\^(?P<chars>\[[^\]]+\])\{(?P<low>\d+)(?:,(?P<high>\d+))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireRules:
-    """What a provider accepts. ``id_pattern`` is a character class with a length, or empty."""
+    """What a provider accepts. ``id_pattern`` is a character class with a length, or empty. With
+    ``one_call_each`` the calls of one answer are sent as one answer each.
+    """
 
     provider: str
     vision: bool = False
     system_first_only: bool = False
     id_pattern: str = ""
+    one_call_each: bool = False
 
 
 @dataclass(slots=True)
@@ -45,11 +48,14 @@ class Wire:
     _made: dict[tuple[int, tuple[str, ...]], tuple[Message, JsonObject]] = field(
         default_factory=dict
     )
+    _parts: dict[int, tuple[Message, tuple[Message, ...]]] = field(default_factory=dict)
 
     def messages(self, messages: Sequence[Message]) -> tuple[JsonObject, ...]:
         """The ``messages`` of a request body. The history must be well paired already."""
         if self.rules.system_first_only:
             messages = _system_first(messages)
+        if self.rules.one_call_each:
+            messages = self._one_call_each(messages)
         ids = _wire_ids(messages, self.rules.id_pattern)
         sent: list[JsonObject] = []
         pictures: list[JsonObject] = []
@@ -61,6 +67,31 @@ class Wire:
             if message.images and self.rules.vision and message.role is Role.TOOL:
                 pictures.append(self._pictures(message))
         return tuple(sent + pictures)
+
+    def _one_call_each(self, messages: Sequence[Message]) -> list[Message]:
+        """Each call right before its result, in an answer of its own."""
+        spread: list[Message] = []
+        waiting: dict[str, Message] = {}
+        for message in messages:
+            if len(message.tool_calls) > 1:
+                waiting = {part.tool_calls[0].key: part for part in self._parts_of(message)}
+                continue
+            if message.role is Role.TOOL and message.call_key in waiting:
+                spread.append(waiting.pop(message.call_key))
+            spread.append(message)
+        return spread
+
+    def _parts_of(self, message: Message) -> tuple[Message, ...]:
+        """The text goes with the first."""
+        known = self._parts.get(id(message))
+        if known is None:
+            first, *others = message.tool_calls
+            parts = (
+                replace(message, tool_calls=(first,)),
+                *(replace(message, content=None, tool_calls=(call,)) for call in others),
+            )
+            known = self._parts[id(message)] = (message, parts)
+        return known[1]
 
     def _dictionary(self, message: Message, ids: dict[str, str]) -> JsonObject:
         own_ids = tuple(ids[call.key] for call in message.tool_calls)

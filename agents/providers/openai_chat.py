@@ -28,7 +28,7 @@ from agents.providers.openai_errors import (
     broken_off,
     explain_error,
     explain_stream_error,
-    names_stream_options,
+    names_field,
     no_answer,
     timed_out,
     unreachable,
@@ -45,8 +45,10 @@ REST_SECONDS = 0.1
 """How long a response may take to end after ``[DONE]``."""
 
 _NO_KEY = "none"
-_OWN_FIELDS = frozenset({"model", "messages", "tools", "stream", "stream_options"})
-_NEED_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
+_STREAM_OPTIONS = "stream_options"
+_PARALLEL_CALLS = "parallel_tool_calls"
+_OWN_FIELDS = frozenset({"model", "messages", "tools", "stream", _STREAM_OPTIONS})
+_NEED_TOOLS = frozenset({"tool_choice", _PARALLEL_CALLS})
 
 
 class OpenAIChat:
@@ -55,7 +57,8 @@ class OpenAIChat:
     ``timeout_seconds`` is how long the provider may say nothing. Nothing is taken from ``OPENAI_*``
     variables: they belong to another address. Redirects are not followed. A ``transport`` answers
     in place of the network. With ``no_stream_options`` no usage is asked for; with
-    ``no_parallel_calls`` the model is told to ask for one tool at a time.
+    ``no_parallel_calls`` the model is told to ask for one tool at a time. Both fields are ours: a
+    provider that refuses one by name is asked without it from then on (``refused_fields``).
     """
 
     def __init__(
@@ -72,28 +75,31 @@ class OpenAIChat:
         self._transport = transport
         self._key = (api_key or "").strip()
         self._timeout_seconds = timeout_seconds
-        self._sends_stream_options = not no_stream_options
-        self._no_parallel_calls = no_parallel_calls
+        self._own_fields = {
+            name
+            for name, is_sent in (
+                (_STREAM_OPTIONS, not no_stream_options),
+                (_PARALLEL_CALLS, no_parallel_calls),
+            )
+            if is_sent
+        }
+        self.refused_fields: set[str] = set()
         self._client: _Client | None = None
 
     async def answer(self, request: ModelRequest, on_delta: OnDelta) -> ModelAnswer:
         """Send the request, stream the answer, return it whole. Raises ``ModelError``."""
         endpoint = self._endpoint(request.model)
-        try:
-            return await self._ask(request, on_delta, endpoint)
-        except openai.APIStatusError as error:
-            if not (self._sends_stream_options and names_stream_options(error)):
-                raise explain_error(error, endpoint) from error
-        self._sends_stream_options = False
-        try:
-            return await self._ask(request, on_delta, endpoint)
-        except openai.APIStatusError as error:
-            raise explain_error(error, endpoint) from error
-
-    @property
-    def refuses_stream_options(self) -> bool:
-        """Whether the provider has refused ``stream_options``, or is known to."""
-        return not self._sends_stream_options
+        while True:
+            # Other runs use this client too: what counts is what this request has sent.
+            sent = frozenset(self._own_fields)
+            try:
+                return await self._ask(request, on_delta, endpoint)
+            except openai.APIStatusError as error:
+                refused = {name for name in sent if names_field(error, name)}
+                if not refused:
+                    raise explain_error(error, endpoint) from error
+            self._own_fields -= refused
+            self.refused_fields |= refused
 
     async def list_models(self) -> list[str]:
         """The names of the provider's models, in its order. Raises ``ModelError``."""
@@ -141,10 +147,10 @@ class OpenAIChat:
         body |= {"model": request.model, "messages": list(request.messages), "stream": True}
         if request.tools:
             body["tools"] = list(request.tools)
-            if self._no_parallel_calls:
-                body.setdefault("parallel_tool_calls", False)
-        if self._sends_stream_options:
-            body["stream_options"] = {"include_usage": True}
+            if _PARALLEL_CALLS in self._own_fields:
+                body.setdefault(_PARALLEL_CALLS, False)
+        if _STREAM_OPTIONS in self._own_fields:
+            body[_STREAM_OPTIONS] = {"include_usage": True}
         return body
 
     async def _ask(

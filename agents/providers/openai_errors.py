@@ -136,13 +136,13 @@ def no_answer(content: str, endpoint: Endpoint) -> ModelRefused:
     )
 
 
-def names_stream_options(error: openai.APIStatusError) -> bool:
-    """Whether a 400 or 422 complains about ``stream_options``."""
+def names_field(error: openai.APIStatusError, name: str) -> bool:
+    """Whether a 400 or 422 complains about a field of the body, ``stream_options`` for example."""
     if error.status_code not in (400, 422):
         return False
     body = error.body
     param = body.get("param") if isinstance(body, Mapping) else None
-    return param == "stream_options" or "stream_options" in str(body)[:_DETAIL_CHARS]
+    return param == name or name in str(body)[:_DETAIL_CHARS]
 
 
 _CONTEXT_HINT = "Start a new conversation, shorten tool results, or use a model with more context."

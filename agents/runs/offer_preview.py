@@ -154,5 +154,6 @@ def _on_wire(prompts: Sequence[Message], provider: Provider | None) -> tuple[Jso
             vision=provider.vision,
             system_first_only=provider.system_first_only,
             id_pattern=provider.tool_call_id_pattern,
+            one_call_each=provider.no_parallel_calls,
         )
     return Wire(rules).messages(prompts)

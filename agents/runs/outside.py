@@ -178,6 +178,7 @@ class RunOutside:
                 vision=provider.vision,
                 system_first_only=provider.system_first_only,
                 id_pattern=provider.tool_call_id_pattern,
+                one_call_each=provider.no_parallel_calls,
             ),
             max_retries=provider.max_retries,
             price=provider.prices.get(model) or {},

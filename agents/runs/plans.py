@@ -59,7 +59,7 @@ class ProviderFacts:
     tool_call_id_pattern: str = ""
     no_stream_options: bool = False
     no_parallel_calls: bool = False
-    prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    prices: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

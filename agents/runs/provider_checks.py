@@ -16,7 +16,7 @@ from asgiref.sync import async_to_sync
 from agents.loop.errors import ModelError, ModelNotFound
 from agents.loop.interfaces import Model, ModelDelta, ModelRequest
 from agents.runs.plans import ProviderFacts
-from agents.runs.resources import RunResources
+from agents.runs.resources import RunResources, provider_key
 
 CHECK_SECONDS = 30.0
 """How long a check may take in all; a provider's own timeout counts where it is shorter."""
@@ -28,7 +28,8 @@ QUESTION = "Answer with the word OK."
 class ProviderCheck:
     """What came of asking. ``models`` is ``None`` where the provider does not list any.
 
-    ``error`` is ``""`` when it answered, else one line; ``hint`` says what to do.
+    ``error`` is ``""`` when it answered, else one line; ``hint`` says what to do;
+    ``status`` is that of a refusal.
     """
 
     provider: str
@@ -38,6 +39,7 @@ class ProviderCheck:
     seconds: float = 0.0
     error: str = ""
     hint: str = ""
+    status: int | None = None
 
     @property
     def is_ok(self) -> bool:
@@ -60,8 +62,9 @@ async def ask_provider(
     wanted = model or facts.default_model
     models: tuple[str, ...] | None = None
     begun = 0.0
+    limit = min(seconds, facts.timeout_seconds + 1)
     try:
-        async with asyncio.timeout(min(seconds, facts.timeout_seconds + 1)):
+        async with asyncio.timeout(limit):
             client = resources.client(facts)
             models = await _list_models(client)
             if not wanted:
@@ -78,7 +81,7 @@ async def ask_provider(
             provider=facts.provider_id,
             model=wanted,
             models=models,
-            error=f"No answer within {seconds:g} seconds.",
+            error=f"No answer within {limit:g} seconds.",
             hint="Is the model being loaded? Try again, or raise the timeout.",
         )
     finally:
@@ -87,7 +90,7 @@ async def ask_provider(
         provider=facts.provider_id,
         model=wanted,
         models=models,
-        answer=" ".join(answer.split())[:80],
+        answer=shown(answer, facts),
         seconds=time.monotonic() - begun,
     )
 
@@ -123,8 +126,19 @@ def _failed(
         guess = f" Did you mean {near[0]}?" if near else ""
         hint = f"{_choose_hint(models)}{guess}"
     return ProviderCheck(
-        provider=facts.provider_id, model=model, models=models, error=error.message, hint=hint
+        provider=facts.provider_id,
+        model=model,
+        models=models,
+        error=error.message,
+        hint=hint,
+        status=error.status,
     )
+
+
+def shown(text: str, facts: ProviderFacts) -> str:
+    """The beginning of what a model said, on one line. A provider may send the key back."""
+    key = provider_key(facts)
+    return " ".join((text.replace(key, "[key]") if len(key) >= 6 else text).split())[:80]
 
 
 def _choose_hint(models: tuple[str, ...] | None) -> str:

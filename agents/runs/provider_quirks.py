@@ -8,27 +8,27 @@ a setting where that works. Nothing is set here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from asgiref.sync import async_to_sync
-
-from agents.loop.errors import ModelError
+from agents.loop.errors import ModelError, ModelOverloaded, ModelRefused
 from agents.loop.interfaces import ModelAnswer, ModelDelta, ModelRequest
-from agents.loop.messages import JsonObject
+from agents.loop.messages import JsonObject, JsonValue
 from agents.runs.plans import ProviderFacts
+from agents.runs.provider_checks import shown
 from agents.runs.resources import RunResources
 
-SECONDS = 60.0
-"""How long all questions together may take."""
+ID_PATTERNS = ("^[a-zA-Z0-9_-]{1,40}$", "^[a-zA-Z0-9]{9}$")
+"""Patterns of call ids that are known to be asked for, the mildest first."""
 
-ID_PATTERNS = ("^[a-zA-Z0-9]{9}$", "^[a-zA-Z0-9_-]{1,40}$")
-"""Patterns of call ids that are known to be asked for, the strictest first."""
-
+CODE = "4711"
 _LONG_ID = "call_0123456789.abcdefghijklmnopqrstuvwxyz:0123456789"
-_SHORT_IDS = {ID_PATTERNS[0]: "a1B2c3D4e", ID_PATTERNS[1]: "call_0123456789"}
+_IDS = {ID_PATTERNS[0]: "call_0123456789", ID_PATTERNS[1]: "a1B2c3D4e"}
 _SYSTEM: JsonObject = {"role": "system", "content": "You answer briefly."}
 _QUESTION: JsonObject = {"role": "user", "content": "What is the code? Call the tool get_code."}
+_TALK: tuple[JsonObject, ...] = (
+    {"role": "user", "content": "Hello."},
+    {"role": "assistant", "content": "Hello."},
+)
 TOOL: JsonObject = {
     "type": "function",
     "function": {
@@ -39,138 +39,163 @@ TOOL: JsonObject = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Examination:
-    """What came of it. ``calls_tools`` and ``reads_results``: ``None`` where that was not found
-    out. ``quirks`` are values by the names of settings; ``refusals`` what was refused and has no
-    setting, in the provider's words. ``is_cut``: the time was over before all was asked."""
+    """What came of it; ``None`` stands for what was not found out.
+
+    ``answer`` is what the model made of the result of a call, ``uses_result`` whether the result
+    is in it. ``sends_usage``: whether tokens were counted though nothing was refused. ``quirks``
+    are values by the names of settings; ``refusals`` what was refused and has no setting, in the
+    provider's words. ``stopped`` is one line on why asking ended early, with what to do.
+    """
 
     calls_tools: bool | None = None
     reads_results: bool | None = None
+    uses_result: bool = False
+    answer: str = ""
+    sends_usage: bool | None = None
     quirks: dict[str, bool | str] = field(default_factory=dict)
-    refusals: tuple[str, ...] = ()
+    refusals: list[str] = field(default_factory=list)
+    stopped: str = ""
     is_cut: bool = False
 
 
-def examine(facts: ProviderFacts, model: str, *, seconds: float = SECONDS) -> Examination:
-    """Ask a provider all questions. Call it outside of asyncio, after a plain answer came."""
-    return async_to_sync(_examine)(facts, model, seconds)
-
-
-async def _examine(facts: ProviderFacts, model: str, seconds: float) -> Examination:
-    plain = replace(facts, no_stream_options=False, no_parallel_calls=False)
+async def examine(facts: ProviderFacts, model: str, *, seconds: float) -> Examination:
+    """Ask a provider all questions within these seconds, after a plain answer came."""
     resources = RunResources(observers=[])
-    examiner = _Examiner(resources, plain, model)
-    is_cut = False
+    examiner = _Examiner(resources, facts, model)
     try:
         async with asyncio.timeout(seconds):
             await examiner.ask_all()
     except TimeoutError:
-        is_cut = True
+        examiner.found.is_cut = True
+    except _Ended as ended:
+        examiner.found.stopped = str(ended)
     finally:
         await resources.close()
-    return Examination(
-        calls_tools=examiner.calls_tools,
-        reads_results=examiner.reads_results,
-        quirks=examiner.quirks,
-        refusals=tuple(examiner.refusals),
-        is_cut=is_cut,
-    )
+    return examiner.found
 
 
 class _Examiner:
     """The questions to one model, one after the other."""
 
     def __init__(self, resources: RunResources, facts: ProviderFacts, model: str) -> None:
-        self._client = resources.client(facts)
+        self._resources = resources
+        self._facts = replace(facts, no_stream_options=False, no_parallel_calls=False)
         self._model = model
-        self.calls_tools: bool | None = None
-        self.reads_results: bool | None = None
-        self.quirks: dict[str, bool | str] = {}
-        self.refusals: list[str] = []
+        self._refusal = ""
+        self.found = Examination()
 
     async def ask_all(self) -> None:
         """The questions, those that people need most first."""
-        answer = await self._ask([_SYSTEM, _QUESTION])
+        answer = await self._ask(_SYSTEM, _QUESTION) or await self._ask_without_stream_options()
         if answer is None:
+            self.found.refusals.append(self._refusal)
             return
-        self.calls_tools = bool(answer.tool_calls)
+        self.found.calls_tools = bool(answer.tool_calls)
+        self._note_usage(answer)
         await self._ask_about_results()
         await self._ask_about_system_messages()
         await self._ask_about_two_calls()
-        if self._client.refuses_stream_options:
-            self.quirks["no_stream_options"] = True
+
+    async def _ask_without_stream_options(self) -> ModelAnswer | None:
+        """Not every refusal names the field that it is about."""
+        refusal = self._refusal
+        self._facts = replace(self._facts, no_stream_options=True)
+        answer = await self._ask(_SYSTEM, _QUESTION)
+        if answer is None:
+            self._refusal = refusal
+        return answer
+
+    def _note_usage(self, answer: ModelAnswer) -> None:
+        client = self._resources.client(self._facts)
+        if self._facts.no_stream_options or "stream_options" in client.refused_fields:
+            self.found.quirks["no_stream_options"] = True
+            return
+        self.found.sends_usage = answer.usage is not None
+        if answer.usage is None:
+            # It costs nothing to leave away what is not heeded, and nobody waits for usage then.
+            self.found.quirks["no_stream_options"] = True
 
     async def _ask_about_results(self) -> None:
-        """Does it take a result by hand, under any id?"""
-        if await self._is_taken(_history([_LONG_ID])):
-            self.reads_results = True
+        """Does it take a result made by hand, under any id?"""
+        answer = await self._ask(*_history(_LONG_ID))
+        refusal = self._refusal
+        for pattern in ID_PATTERNS if answer is None else ():
+            answer = await self._ask(*_history(_IDS[pattern]))
+            if answer is not None:
+                self.found.quirks["tool_call_id_pattern"] = pattern
+                break
+        self.found.reads_results = answer is not None
+        if answer is None:
+            self.found.refusals.append(refusal)
             return
-        for pattern in ID_PATTERNS:
-            if await self._is_taken(_history([_SHORT_IDS[pattern]]), is_told=False):
-                self.reads_results = True
-                self.quirks["tool_call_id_pattern"] = pattern
-                self.refusals.pop()
-                return
-        self.reads_results = False
+        self.found.answer = shown(answer.text, self._facts)
+        self.found.uses_result = CODE in answer.text
 
     async def _ask_about_system_messages(self) -> None:
-        """Does it take a system message behind others?"""
-        late = [_SYSTEM, {"role": "user", "content": "Hello."}, _SYSTEM, _QUESTION]
-        if not await self._is_taken(late):
-            joined = [_SYSTEM, {"role": "user", "content": "Hello."}]
-            if await self._is_taken(joined, is_told=False):
-                self.quirks["system_first_only"] = True
-                self.refusals.pop()
+        """Does it take a system message behind others, and is it that what it refuses?"""
+        if await self._ask(_SYSTEM, *_TALK, _SYSTEM, _QUESTION):
+            return
+        refusal = self._refusal
+        joined: JsonObject = {**_SYSTEM, "content": "You answer briefly.\n\nYou answer briefly."}
+        if await self._ask(joined, *_TALK, _QUESTION):
+            self.found.quirks["system_first_only"] = True
+        else:
+            self.found.refusals.append(refusal)
 
     async def _ask_about_two_calls(self) -> None:
-        """Does it take two calls in one answer?"""
-        if not self.reads_results:
+        """Does it take two calls in one answer? If not: may it be told to make one?"""
+        if not self.found.reads_results:
             return
-        first = self._good_id()
-        if not await self._is_taken(_history([first, f"{first[:-1]}2"])):
-            self.quirks["no_parallel_calls"] = True
-            self.refusals.pop()
+        pattern = self.found.quirks.get("tool_call_id_pattern")
+        first = _IDS[pattern] if isinstance(pattern, str) else _LONG_ID
+        if await self._ask(*_history(first, f"{first[:-1]}2")):
+            return
+        refusal = self._refusal
+        self._facts = replace(self._facts, no_parallel_calls=True)
+        if await self._ask(_SYSTEM, _QUESTION):
+            self.found.quirks["no_parallel_calls"] = True
+        else:
+            self.found.refusals.append(refusal)
 
-    def _good_id(self) -> str:
-        pattern = self.quirks.get("tool_call_id_pattern")
-        return _SHORT_IDS[pattern] if isinstance(pattern, str) else _LONG_ID
-
-    async def _is_taken(self, messages: Sequence[JsonObject], *, is_told: bool = True) -> bool:
-        return await self._ask(messages, is_told=is_told) is not None
-
-    async def _ask(
-        self, messages: Sequence[JsonObject], *, is_told: bool = True
-    ) -> ModelAnswer | None:
-        """The answer; ``None`` for a refusal of the request, which is noted if ``is_told``. Other
-        failures end the examination."""
+    async def _ask(self, *messages: JsonObject) -> ModelAnswer | None:
+        """The answer; ``None`` where the request was refused. Other failures raise ``_Ended``."""
 
         async def ignore(delta: ModelDelta) -> None:
             return None
 
-        request = ModelRequest(model=self._model, messages=tuple(messages), tools=(TOOL,))
+        request = ModelRequest(model=self._model, messages=messages, tools=(TOOL,))
         try:
-            return await self._client.answer(request, ignore)
+            return await self._resources.client(self._facts).answer(request, ignore)
         except ModelError as error:
-            if is_told:
-                self.refusals.append(error.message)
-            if error.status is None or error.status not in (400, 422):
-                raise _Ended from error
+            if not _is_refusal(error):
+                raise _Ended(f"{error.message} {error.hint}".strip()) from error
+            self._refusal = error.message
             return None
 
 
-class _Ended(TimeoutError):
-    """Raised where asking on makes no sense: no connection, no right, an overload."""
+class _Ended(Exception):
+    """Raised where asking on makes no sense: no connection, no right, too many requests."""
 
 
-def _history(ids: Sequence[str]) -> list[JsonObject]:
+def _is_refusal(error: ModelError) -> bool:
+    """Whether it is about this request. Templates of local models fail with a 500, or in the
+    stream, which has no status of its own."""
+    if isinstance(error, ModelRefused):
+        return True
+    is_own_fault = error.status is None or error.status >= 500
+    return isinstance(error, ModelOverloaded) and is_own_fault
+
+
+def _history(*ids: str) -> tuple[JsonObject, ...]:
     """A conversation in which the model has called the tool and got its results."""
-    calls: list[JsonObject] = [
+    calls: list[JsonValue] = [
         {"id": id_, "type": "function", "function": {"name": "get_code", "arguments": "{}"}}
         for id_ in ids
     ]
+    asked: JsonObject = {"role": "assistant", "content": None, "tool_calls": calls}
     results: list[JsonObject] = [
-        {"role": "tool", "tool_call_id": id_, "content": "4711"} for id_ in ids
+        {"role": "tool", "tool_call_id": id_, "content": CODE} for id_ in ids
     ]
-    asked: JsonObject = {"role": "assistant", "content": None, "tool_calls": calls}  # type: ignore[dict-item]
-    return [_SYSTEM, _QUESTION, asked, *results]
+    return (_SYSTEM, _QUESTION, asked, *results)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import pytest
 from django.conf import LazySettings
 from django.contrib.admin.models import LogEntry
@@ -9,7 +11,7 @@ from django.test import Client
 
 from agents.encryption import derived_key
 from agents.models import Provider, TrustedName
-from tests.admin.posting import errors_of, submit
+from tests.admin.posting import errors_of, read_form, submit
 from tests.fake_provider import FakeProvider, text
 
 KEY = "sk-very-secret-key-0123456789"
@@ -90,11 +92,17 @@ def test_a_new_key_replaces_the_stored_one(operator: Client) -> None:
         ("base_url", "https://api.example.org/v1/chat/completions", "without /chat/completions"),
         ("base_url", "https://api.example.org/v1/chat/completions/", "without /chat/completions"),
         ("provider_id", "a b/c", "an id without blanks and slashes"),
-        ("prices", '{"m": 5}', "m: expected an object such as"),
-        ("prices", '{"m": {"input": "free"}}', "m/input: expected a number from 0 on"),
+        ("prices__1__input", "free", "m1/input: expected a number from 0 on"),
+        ("prices__1__output", "-1", "m1/output: expected a number from 0 on"),
+        ("prices__1__output", "nan", "m1/output: expected a number from 0 on"),
+        ("prices__1__cached", "1e999", "m1/cached: expected a number from 0 on"),
+        ("prices__1__currency", "$", "m1/currency: expected three capital letters such as USD"),
+        ("prices__1__model", "", "Row 1: name the model."),
+        ("prices__2__model", "m1", "m1 stands twice"),
+        ("prices__1__input", "", "expected a price beside the currency"),
+        ("prices__1__more", "{", "m1: load the page again."),
+        ("prices__1__more", "[1]", "m1: load the page again."),
         ("api_key_env", "sk-abc def", "expected the name of an environment variable"),
-        ("prices", '{"m1": ', "expected JSON"),
-        ("prices", "[1]", "expected an object such as {}, got a list"),
         ("tool_call_id_pattern", "[a-z]+", "expected a character class with a length"),
         ("timeout_ms", "0", "a whole number from 1"),
         ("new_key", "two\nlines", "Expected the key alone"),
@@ -103,11 +111,38 @@ def test_a_new_key_replaces_the_stored_one(operator: Client) -> None:
 def test_nonsense_is_told_at_its_field_and_nothing_is_saved(
     operator: Client, field: str, value: str, told: str
 ) -> None:
-    row = make_provider()
+    row = make_provider(prices={"m1": {"input": 2, "currency": "EUR"}})
     response = submit(operator, page_of(row), "provider_form", default_model="m9", **{field: value})
-    assert told in errors_of(response)
+    assert told in unescape(errors_of(response))
     row.refresh_from_db()
     assert row.default_model == "m1"
+
+
+def test_prices_are_entered_in_rows_and_what_has_no_column_stays(operator: Client) -> None:
+    kept = {"input": 2, "cached": 0.5, "output": 8.25, "currency": "EUR", "batch": 1}
+    row = make_provider(prices={"m1": kept, "gone": {"input": 1}, "a/b:free": {}})
+    new = {"model": "m2", "input": "0.15", "output": "1e-05", "currency": "usd"}
+    posted = {f"prices__4__{column}": value for column, value in new.items()}
+    emptied = {"prices__2__model": "", "prices__2__input": ""}
+    saved = submit(operator, page_of(row), "provider_form", **posted, **emptied)
+    assert saved.status_code == 302
+    row.refresh_from_db()
+    m2 = {"input": 0.15, "output": 1e-05, "currency": "USD"}
+    assert row.prices == {"m1": kept, "a/b:free": {}, "m2": m2}
+    fields = read_form(operator.get(page_of(row)), "provider_form")
+    assert (fields["prices-1-input"], fields["prices-3-output"]) == (["2"], ["1e-05"])
+
+
+def test_rows_come_back_as_they_were_typed(operator: Client) -> None:
+    row = make_provider()
+    typed = {"prices__1__model": "m<1>", "prices__1__input": "0,15"}
+    page = errors_of(submit(operator, page_of(row), "provider_form", **typed))
+    assert 'value="m&lt;1&gt;"' in page and 'value="0,15"' in page
+
+
+def test_who_may_only_read_sees_the_prices_as_lines(reader: Client) -> None:
+    row = make_provider(prices={"m1": {"input": 2, "output": 8.5, "currency": "EUR"}})
+    assert "m1: input 2, output 8.5 EUR" in reader.get(page_of(row)).content.decode()
 
 
 def test_a_local_address_needs_to_be_on_the_list(operator: Client, staff: Client) -> None:

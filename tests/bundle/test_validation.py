@@ -80,6 +80,8 @@ WRONG_TYPES = [
     ("providers/0/max_retries", [True, "2", -1, 0.5]),
     ("providers/0/vision", [1, "true", None]),
     ("providers/0/prices", [[], 1, None]),
+    ("providers/0/prices/m1/input", [-1, "1", True, 10**400]),
+    ("providers/0/prices/m1/currency", ["$", "eur", 1, None, "EURO", "EUR\n"]),
     ("providers/0/default_model", [1, True, [], "x" * 201]),
     ("providers/0/api_key_env", [1, "sk-abc", "$ENV.KEY", "MY KEY"]),
     (

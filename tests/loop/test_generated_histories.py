@@ -45,6 +45,7 @@ RULES = st.builds(
     provider=st.just("p"),
     system_first_only=st.booleans(),
     id_pattern=st.sampled_from(["", "^[a-zA-Z0-9]{9}$"]),
+    one_call_each=st.booleans(),
 )
 
 
@@ -70,6 +71,12 @@ def test_whatever_is_stored_what_is_sent_is_well_paired(
         list(sent), id_pattern=rules.id_pattern, system_first=rules.system_first_only
     )
     assert fault == ""
+    together = [
+        len(calls) for message in sent if isinstance(calls := message.get("tool_calls"), list)
+    ]
+    assert not rules.one_call_each or set(together) <= {1}
+    called = [len(message.tool_calls) for message in repaired]
+    assert sum(together) == sum(called)
     assert repair_history(repaired) == (repaired, [])
     assert notes or in_any_order(repaired) == in_any_order(history)
     told = [message.content for message in history if message.role is Role.USER]

@@ -318,6 +318,30 @@ async def test_a_provider_without_stream_options_is_asked_once_more_without() ->
         assert ["stream_options" in sent.body for sent in provider.requests] == [True, False, False]
 
 
+async def test_runs_that_are_refused_at_the_same_time_are_all_asked_once_more() -> None:
+    def script(body: dict[str, Any], n: int) -> Step:
+        refused = {"error": {"message": "Unrecognized argument: stream_options"}}
+        return error(400, refused) if "stream_options" in body else text("ok")
+
+    with FakeProvider(script) as provider:
+        async with chat(provider) as model:
+            answers = await asyncio.gather(*(model.answer(request(), ignore) for _ in range(4)))
+        assert [answer.text for answer in answers] == ["ok"] * 4
+
+
+async def test_a_provider_that_refuses_our_parallel_tool_calls_is_asked_without() -> None:
+    def script(body: dict[str, Any], n: int) -> Step:
+        refused = {"error": {"message": "Unrecognized argument", "param": "parallel_tool_calls"}}
+        return error(400, refused) if "parallel_tool_calls" in body else text("ok")
+
+    tool = {"type": "function", "function": {"name": "t", "parameters": {"type": "object"}}}
+    with FakeProvider(script) as provider:
+        model = OpenAIChat(provider.base_url, None, no_parallel_calls=True)
+        answer = await model.answer(request(tools=(tool,)), ignore)
+        await model.close()
+    assert (answer.text, model.refused_fields) == ("ok", {"parallel_tool_calls"})
+
+
 async def test_half_a_character_does_not_stop_a_request() -> None:
     with FakeProvider([text("a")]) as provider:
         async with chat(provider) as model:

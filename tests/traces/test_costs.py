@@ -80,6 +80,13 @@ def test_a_run_is_charged_at_the_prices_of_its_time(runner: Runner, operator: Cl
     assert '<td class="r num c-c">4.20</td>' in operator.get("/traces/").content.decode()
 
 
+def test_a_currency_stands_beside_the_amounts(runner: Runner, operator: Client) -> None:
+    two_turns(runner, prices={"m1": {"input": 2.0, "output": 8.0, "currency": "EUR"}})
+    page = operator.get(f"/traces/{Trace.objects.get().pk}/").content.decode()
+    assert '<b class="num">4.20 EUR</b>' in page
+    assert "fake input: 1,500,000 × 2 a million = 3.00 EUR" in page
+
+
 def test_without_prices_no_cost_is_shown(runner: Runner, operator: Client) -> None:
     two_turns(runner)
     trace = Trace.objects.get()

@@ -7,7 +7,7 @@ part of the output.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -176,7 +176,7 @@ def tokens_view(reading: Reading) -> TokensView:
 def cost_view(reading: Reading) -> CostView:
     """What all answered requests cost, with the receipt: tokens times price, model by model."""
     answered = [s for s in reading.spans if s.kind == "model" and s.status == "ok"]
-    lines: dict[tuple[str, str, float], int] = {}
+    lines: dict[tuple[str, str, float, str], int] = {}
     unpriced = 0
     for span in answered:
         charges = charges_of(span.attributes)
@@ -184,7 +184,8 @@ def cost_view(reading: Reading) -> CostView:
             unpriced += 1
             continue
         for charge in charges:
-            key = text(span, "gen_ai.response.model"), charge.kind, charge.price
+            model = text(span, "gen_ai.response.model")
+            key = model, charge.kind, charge.price, charge.currency
             lines[key] = lines.get(key, 0) + charge.tokens
     amounts = {key: tokens * key[2] / MILLION for key, tokens in lines.items()}
     has_price = unpriced < len(answered)
@@ -194,22 +195,34 @@ def cost_view(reading: Reading) -> CostView:
             "n": unpriced
         }
     return CostView(
-        total=money(sum(amounts.values())) if has_price else "",
+        total=_total(amounts) if has_price else "",
         amount=sum(amounts.values()),
         receipt=tuple(_receipt_line(key, tokens, amounts[key]) for key, tokens in lines.items()),
         note=note,
     )
 
 
-def _receipt_line(key: tuple[str, str, float], tokens: int, amount: float) -> str:
-    model, kind, price = key
+def _total(amounts: Mapping[tuple[str, str, float, str], float]) -> str:
+    """The sum; currencies are not added to each other."""
+    sums: dict[str, float] = {}
+    for (_model, _kind, _price, currency), amount in amounts.items():
+        sums[currency] = sums.get(currency, 0.0) + amount
+    return " + ".join(_in_currency(*line) for line in sums.items()) or money(0)
+
+
+def _in_currency(currency: str, amount: float) -> str:
+    return f"{money(amount)} {currency}".rstrip()
+
+
+def _receipt_line(key: tuple[str, str, float, str], tokens: int, amount: float) -> str:
+    model, kind, price, currency = key
     words = {"input": _("input"), "cached": _("cached"), "output": _("output")}
     return _("%(model)s %(kind)s: %(tokens)s × %(price)s a million = %(amount)s") % {
         "model": model,
         "kind": words[kind],
         "tokens": count(tokens),
         "price": f"{price:g}",
-        "amount": money(amount),
+        "amount": _in_currency(currency, amount),
     }
 
 
