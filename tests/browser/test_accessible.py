@@ -86,7 +86,9 @@ def faults(page: Page) -> list[str]:
 
 
 def check(page: Page) -> None:
-    """No serious fault, and the page does not scroll sideways."""
+    """No serious fault, and the page does not scroll sideways; what is loading is pale, so that it
+    is waited for."""
+    expect(page.locator("[aria-busy=true], .htmx-request")).to_have_count(0)
     assert not (found := faults(page)), "\n".join(found)
     assert page.evaluate(SIDEWAYS) <= 0, page.url
 

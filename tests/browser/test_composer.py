@@ -185,5 +185,6 @@ def test_a_first_message_that_was_refused_is_still_there(site: Site, tabs: OpenT
     page.fill("#say", "short")
     page.press("#say", "Enter")
     wait_for_end(page)
+    page.wait_for_load_state()
     page.goto(f"{site.url}c/new/")
     expect(page.locator("#say")).to_have_value("")
