@@ -88,7 +88,7 @@ def faults(page: Page) -> list[str]:
 def check(page: Page) -> None:
     """No serious fault, and the page does not scroll sideways; what is loading is pale, so that it
     is waited for."""
-    expect(page.locator("[aria-busy=true], .htmx-request")).to_have_count(0)
+    expect(page.locator("#detail[aria-busy], .tr[aria-busy], .htmx-request")).to_have_count(0)
     assert not (found := faults(page)), "\n".join(found)
     assert page.evaluate(SIDEWAYS) <= 0, page.url
 
