@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 PORT ?= 8000
-# The tests share the work: those of the browser in one process, the others in the rest.
+# The tests share the work: those of the browser in the first process, the others in the rest.
 PROCESSES ?= 2
 # An environment that was broken off while it was made is made anew.
 MAKE_VENV = $(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)

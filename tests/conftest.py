@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from tests.running import Runner
 
-TOGETHER = ("browser", "several")
+LONGEST = ("tests/browser/", "tests/several/")
 
 
 @pytest.fixture(scope="session")
@@ -40,16 +43,30 @@ def runner(transactional_db: None, tmp_path: Path) -> Runner:
     return Runner(folder=tmp_path)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Where two processes share the tests: those of a browser, and those of several processes,
-    share what they have started, and come first, as they take longest; of the others each file
-    stays together."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those of a browser and those of several processes come first, as they take longest."""
 
-    def part(item: pytest.Item) -> str:
-        return next((part for part in TOGETHER if f"tests/{part}/" in item.nodeid), "")
+    def place(item: pytest.Item) -> int:
+        return next((i for i, part in enumerate(LONGEST) if part in item.nodeid), len(LONGEST))
 
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(part(item) or item.path.name))
-    yield
-    items.sort(key=lambda item: (*TOGETHER, "").index(part(item)))
+    items.sort(key=place)
+
+
+class FromBothEnds(LoadScopeScheduling):
+    """How processes share the tests: file by file, the first process from the front of the list,
+    the others from its end. So the tests of a browser, which come first, run beside others and not
+    beside each other until those are done, and share what they have started."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.partition("::")[0]
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if node is not self.nodes[0]:
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FromBothEnds:
+    """Where the tests run in several processes."""
+    return FromBothEnds(config, log)
