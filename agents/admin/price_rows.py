@@ -103,7 +103,7 @@ class PricesField(forms.Field):
 
 def rows_of(prices: object) -> list[Row]:
     """The rows that show these prices."""
-    entries = prices.items() if isinstance(prices, dict) else ()
+    entries = sorted(prices.items()) if isinstance(prices, dict) else ()
     return [_row(str(model), entry) for model, entry in entries if isinstance(entry, dict)]
 
 

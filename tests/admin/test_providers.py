@@ -130,7 +130,7 @@ def test_prices_are_entered_in_rows_and_what_has_no_column_stays(operator: Clien
     m2 = {"input": 0.15, "output": 1e-05, "currency": "USD"}
     assert row.prices == {"m1": kept, "a/b:free": {}, "m2": m2}
     fields = read_form(operator.get(page_of(row)), "provider_form")
-    assert (fields["prices-1-input"], fields["prices-3-output"]) == (["2"], ["1e-05"])
+    assert (fields["prices-2-input"], fields["prices-3-output"]) == (["2"], ["1e-05"])
 
 
 def test_rows_come_back_as_they_were_typed(operator: Client) -> None:
