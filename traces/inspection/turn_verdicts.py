@@ -251,7 +251,11 @@ def _stopped(reading: Reading, turn: SpanRecord) -> TurnVerdict:
 def _answered(reading: Reading, turn: SpanRecord) -> TurnVerdict:
     below = list(reading.all_below(turn))
     calls = [span for span in below if span.kind == "tool_call"]
-    answers = [span for span in below if span.kind == "model" and span.status == "ok"]
+    answers = [
+        span
+        for span in below
+        if span.kind == "model" and span.status == "ok" and not text(span, "toolloop.purpose")
+    ]
     hook = _replacing_hook(reading, turn, below)
     attempt = max((integer(span, "toolloop.attempt") for span in answers), default=1)
     own = [span for span in calls if span.attributes.get("toolloop.run_by_provider")]
