@@ -125,6 +125,7 @@ PAYLOADS = frozenset(
         "toolloop.answer",
         "toolloop.call.raw_arguments",
         "toolloop.catalog",
+        "toolloop.compaction.summary",
         "toolloop.exchange",
         "toolloop.message",
         "toolloop.notice",

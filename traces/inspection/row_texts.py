@@ -203,7 +203,7 @@ def _model_note(span: SpanRecord) -> str:
     if span.status in ("cancelled", "lost"):
         return _("broken off")
     calls = integer(span, "toolloop.answer.calls")
-    said = _("answered")
+    said = _("wrote the summary") if text(span, "toolloop.purpose") else _("answered")
     if calls:
         said = ngettext("asked for %(n)d call", "asked for %(n)d calls", calls) % {"n": calls}
     finish = listed(span, "gen_ai.response.finish_reasons")

@@ -38,10 +38,8 @@ def summary_view(reading: Reading, span: SpanRecord) -> SummaryView:
         traceback=optional_text(text(span, "toolloop.hook.traceback")),
         partial=optional_text(text(span, "toolloop.error.partial")),
         question=optional_text(reading.payload(span, "toolloop.message")),
-        answer=optional_text(
-            reading.payload(span, "toolloop.answer")
-            or reading.payload(span, "toolloop.compaction.summary")
-        ),
+        answer=optional_text(reading.payload(span, "toolloop.answer")),
+        compacted=optional_text(reading.payload(span, "toolloop.compaction.summary")),
         notice=optional_text(reading.payload(span, "toolloop.notice")),
         links=neighbour_links(reading, span),
     )
