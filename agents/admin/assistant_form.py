@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from agents.admin.assistant_texts import HELP, LABELS, LIMITS
 from agents.admin.choices import AssistantChoices, LinkChoice, link_choice, read_choices
 from agents.admin.fields import PromptsField, ReadableJSONField, StartersField
+from agents.admin.limit_rows import LimitsField
 from agents.admin.reports import add_faults
 from agents.admin.trust_form import TrustForm
 from agents.bundle.approval_rules import check_approval_servers
@@ -64,9 +65,7 @@ class AssistantForm(TrustForm):
         kind=dict, empty={}, label=LABELS["options"], help_text=HELP["options"]
     )
 
-    tool_limits = ReadableJSONField(
-        kind=dict, empty={}, label=LABELS["tool_limits"], help_text=HELP["tool_limits"]
-    )
+    tool_limits = LimitsField(label=LABELS["tool_limits"], help_text=HELP["tool_limits"])
 
     class Meta:
         model = Assistant

@@ -102,9 +102,8 @@ HELP = {
     "context_window": _("What the model can read at once. Empty: unknown."),
     "trace_days": _("Older ones go when prune_traces runs. Empty: its own --days, or for ever."),
     "tool_limits": _(
-        "Before the server's and these limits, as JSON: "
-        '{"weather.get": {"tool_timeout_seconds": 5, "tool_max_seconds": 20, '
-        '"tool_result_max_chars": 2000, "max_calls": 3}}. max_calls counts in one run.'
+        "They win over the server's and the assistant's. An empty field leaves those; an empty row "
+        "goes. A tool is named with its server: weather.get."
     ),
     "groups": _("None: everybody who can log in."),
     "trace_groups": _(

@@ -97,7 +97,7 @@ def test_a_new_key_replaces_the_stored_one(operator: Client) -> None:
         ("prices__1__output", "nan", "m1/output: expected a number from 0 on"),
         ("prices__1__cached", "1e999", "m1/cached: expected a number from 0 on"),
         ("prices__1__currency", "$", "m1/currency: expected three capital letters such as USD"),
-        ("prices__1__model", "", "Row 1: name the model."),
+        ("prices__1__model", "", "Row 1: fill in the column “Model”."),
         ("prices__2__model", "m1", "m1 stands twice"),
         ("prices__1__input", "", "expected a price beside the currency"),
         ("prices__1__more", "{", "m1: load the page again."),
