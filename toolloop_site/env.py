@@ -46,6 +46,7 @@ class Environment:
     redis_url: str
     web_takes_runs: bool
     allow_stdio: bool
+    is_https: bool
     event_sinks: tuple[str, ...]
     encryption_keys: tuple[str, ...]
     trusted_hosts: tuple[str, ...]
@@ -79,6 +80,7 @@ def read_environment(environ: Mapping[str, str], base_dir: Path) -> Environment:
         redis_url=_read_url(environ, "REDIS_URL", ("redis", "rediss", "unix")),
         web_takes_runs=_read_bool(environ, "TOOLLOOP_WEB_TAKES_RUNS", default=True),
         allow_stdio=_read_bool(environ, "TOOLLOOP_ALLOW_STDIO", default=True),
+        is_https=_read_bool(environ, "TOOLLOOP_HTTPS", default=False),
         event_sinks=_read_sinks(environ),
         encryption_keys=_read_encryption_keys(environ),
         trusted_hosts=_read_list(
