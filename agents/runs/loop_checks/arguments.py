@@ -98,9 +98,9 @@ def _value(schema: JsonValue, depth: int) -> JsonValue:
 
 def _object(schema: JsonObject, depth: int) -> JsonObject:
     required, properties = schema.get("required"), schema.get("properties")
-    names = [name for name in required if isinstance(name, str)] if isinstance(
-        required, list
-    ) else []
+    names = (
+        [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    )
     known = properties if isinstance(properties, dict) else {}
     return {name: _value(known.get(name), depth + 1) for name in names}
 

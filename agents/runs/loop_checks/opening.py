@@ -50,9 +50,7 @@ class CheckOutside(RunOutside):
     def __init__(
         self, plan: RunPlan, *, resources: RunResources, planned: Planned, emit: Emit
     ) -> None:
-        super().__init__(
-            plan, resources=resources, approver=CheckApprover(planned), emit=emit
-        )
+        super().__init__(plan, resources=resources, approver=CheckApprover(planned), emit=emit)
         self._planned = planned
 
     async def tools(self, servers: Sequence[str]) -> ToolCaller:

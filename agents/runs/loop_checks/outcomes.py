@@ -12,6 +12,7 @@ from enum import StrEnum
 from django.utils.translation import gettext as _
 
 from agents.loop.messages import JsonObject, JsonValue
+from agents.loop.own_words import own_words
 from agents.runs.loop_checks.words import HINTS, SENTENCES, TITLES, Cause
 
 
@@ -45,13 +46,20 @@ class LoopCheck:
     @property
     def sentence(self) -> str:
         """What was found, in the reader's language."""
-        return _(SENTENCES[self.cause]) % self.facts
+        return _(SENTENCES[self.cause]) % self._said()
 
     @property
     def hint(self) -> str:
         """What to do, in the reader's language; empty where nothing needs to be done."""
         text = HINTS.get(self.cause, "")
-        return _(text) % self.facts if text else ""
+        return (_(text) % self._said()).strip() if text else ""
+
+    def _said(self) -> dict[str, JsonValue]:
+        """The facts, with what the house itself said in the reader's language."""
+        return {
+            name: (own_words(value, _) or value) if isinstance(value, str) else value
+            for name, value in self.facts.items()
+        }
 
     def as_json(self, *, with_exchange: bool) -> JsonObject:
         """The check for programs."""

@@ -74,9 +74,7 @@ SENTENCES = {
         "It answered without calling again, but not with what stood in the result: “%(said)s”"
     ),
     Cause.CALLED_AGAIN: gettext_noop("It had the result and made the same call again."),
-    Cause.CALLED_ON: gettext_noop(
-        "It had the result and called %(called)s instead of answering."
-    ),
+    Cause.CALLED_ON: gettext_noop("It had the result and called %(called)s instead of answering."),
     Cause.RESULT_REFUSED: gettext_noop("The provider refused the result of the call: %(error)s"),
     Cause.ENDED: gettext_noop(
         "It ended by itself in turn %(turns)d, after %(calls)d tool calls: “%(said)s”"
@@ -86,7 +84,9 @@ SENTENCES = {
         "came, of which %(failed)d failed: “%(said)s”"
     ),
     Cause.NOT_BEGUN: gettext_noop("The loop never began: it answered without calling: “%(said)s”"),
-    Cause.MAX_TURNS: gettext_noop("It still asked for tools when all %(max_turn)d turns were used."),
+    Cause.MAX_TURNS: gettext_noop(
+        "It still asked for tools when all %(max_turn)d turns were used."
+    ),
     Cause.CUT_RESULTS: gettext_noop(
         "It still asked for tools when all %(max_turn)d turns were used, and the result of "
         "%(called)s had been cut."
@@ -143,13 +143,13 @@ HINTS = {
         "manage.py verify_loop ASSISTANT --tool SERVER.TOOL --arguments JSON"
     ),
     Cause.RESULT_TAKEN: gettext_noop(
-        "The loop is closed, but the model may not read results: compare the answer with the result "
-        "in the raw exchange."
+        "The loop is closed, but the model may not read results: compare the answer with the "
+        "result in the raw exchange."
     ),
     Cause.CALLED_AGAIN: gettext_noop(
-        "The result was not recognised as that of the call. Compare tool_call_id with the id of the "
-        "call in the raw exchange; a gateway between may change ids or drop the role tool. Press "
-        "Test on the provider's page, which finds the ids that it takes."
+        "The result was not recognised as that of the call. Compare tool_call_id with the id of "
+        "the call in the raw exchange; a gateway between may change ids or drop the role tool. "
+        "Press Test on the provider's page, which finds the ids that it takes."
     ),
     Cause.CALLED_ON: gettext_noop(
         "The model goes on calling: look whether the system prompt makes it use tools for "
