@@ -251,9 +251,9 @@ class _Checker:
         limits = self.plan.assistant.limits
         return judge_loop(outcome, events, planned=len(self.planned), limits=limits)
 
-    async def _skip(self, number: int, cause: Cause, **facts: int) -> None:
+    async def _skip(self, first: int, cause: Cause, **facts: int) -> None:
         """This check and those after it are not asked, for one reason."""
-        for later in range(number, 4):
+        for later in range(first, 4):
             await self._found(later, (cause, dict(facts)))
 
     async def _found(self, number: int, found: Found, recording: Recording | None = None) -> None:

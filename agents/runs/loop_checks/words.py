@@ -130,7 +130,9 @@ HINTS = {
         "Look at the raw exchange: a gateway may drop calls from the stream, or the model used up "
         "max_tokens in thinking."
     ),
-    Cause.MODEL_FAILED: gettext_noop("%(hint)s"),
+    Cause.MODEL_FAILED: gettext_noop(
+        "%(hint)s The provider's own words are in the raw exchange; Test on its page tells more."
+    ),
     Cause.TIME: gettext_noop(
         "Is the model being loaded? Try again, or give the checks more time (--seconds)."
     ),
@@ -188,7 +190,7 @@ HINTS = {
     Cause.CONTEXT: gettext_noop(
         "Lower tool_result_max_chars, offer fewer tools, or choose a model with a larger window."
     ),
-    Cause.STOPPED: gettext_noop("%(hint)s"),
+    Cause.STOPPED: gettext_noop("Look in the raw exchange what came before."),
     Cause.LOOP_OFF: gettext_noop("Switch tool_loop on if calls are to be followed by an answer."),
     Cause.NO_TIME: gettext_noop("Give the checks more time (--seconds)."),
 }
