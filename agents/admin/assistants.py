@@ -176,7 +176,6 @@ class AssistantAdmin(AppAdmin):
         if request.method != "POST":
             return HttpResponseRedirect(reverse("admin:agents_assistant_change", args=[row.pk]))
         view = check_loop(request, row)
-        self.log_change(request, row, view.line[:1000])
         page = {"title": _("Check of the loop"), "opts": self.opts}
         return answer_check(request, row, view, {**self.admin_site.each_context(request), **page})
 

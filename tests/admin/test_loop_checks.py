@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
@@ -34,8 +33,8 @@ def test_the_button_shows_three_verdicts_as_a_fragment(operator: Client, runner:
     assert words(html) == ["passed"] * 3
     assert "The loop is closed: 3 of 3 checks passed (main, m1," in html
     assert "<html" not in html
-    assert "The loop is closed" in LogEntry.objects.get().change_message
-    assert Run.objects.count() == 0
+    # Asking changes nothing: the page goes on telling who changed the assistant last.
+    assert LogEntry.objects.count() == Run.objects.count() == 0
 
 
 def test_without_scripts_it_is_a_page_of_its_own(operator: Client, runner: Runner) -> None:
