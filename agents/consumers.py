@@ -22,14 +22,17 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from agents.access import may_chat, may_decide, readable_conversations
-from agents.chat.accepting import message_fault
+from agents.chat.accepting import MessageFault, command_fault, message_fault
 from agents.chat.fragments import render_all, render_event, render_queue
 from agents.loop.interfaces import Approval
 from agents.loop.messages import JsonObject
 from agents.models import Conversation, Question
 from agents.runs import leases, lifecycle
+from agents.runs.stored_messages import is_summary
 from agents.runs.web_process import WebProcess, start_web_process
 from agents.texts import storable
+
+NOT_ALLOWED = _("You may not use this assistant any more. An operator decides who may.")
 
 MAX_WAITING = 500
 """Messages that may wait for a slow browser; beyond that it is told to fetch everything anew."""
@@ -146,9 +149,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if fault is not None:
             self._error(fault.code, fault.text, token)
             return
-        if not await sync_to_async(self._store_message)(str(message["text"])):
-            text = _("You may not use this assistant any more. An operator decides who may.")
-            self._error("not_allowed", text, token)
+        fault = await sync_to_async(self._store_message)(str(message["text"]))
+        if fault is not None:
+            self._error(fault.code, fault.text, token)
             return
         self.put(json.dumps({"type": "accepted", "token": token}))
         self._refresh_queue()
@@ -239,13 +242,16 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     def _find(self, user: Any) -> Conversation | None:
         return readable_conversations(user).filter(pk=self.conversation_id, user=user).first()
 
-    def _store_message(self, text: str) -> bool:
-        """Queue a message; ``False`` where the person may not use the assistant any more."""
-        row = Conversation.objects.select_related("assistant").get(pk=self.conversation_id)
-        if not may_chat(self.scope["user"], row.assistant):
-            return False
-        lifecycle.submit_message(row, text)
-        return True
+    def _store_message(self, text: str) -> MessageFault | None:
+        """Queue a message or a command; why it is not taken, if it is not."""
+        row = Conversation.objects.select_related("assistant", "leaf").get(pk=self.conversation_id)
+        with translation.override(self.language):
+            if not may_chat(self.scope["user"], row.assistant):
+                return MessageFault(code="not_allowed", text=str(NOT_ALLOWED))
+            fault = command_fault(text, is_empty=row.leaf is None or is_summary(row.leaf))
+        if fault is None:
+            lifecycle.submit_message(row, text)
+        return fault
 
     def _may_decide(self, key: str) -> bool:
         """Whether the person may decide on a call; whoever asks about no question is told later."""

@@ -16,14 +16,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from agents.access import may_chat, readable_conversations, usable_assistants
-from agents.chat.accepting import message_fault
+from agents.chat.accepting import MessageFault, command_fault, message_fault
 from agents.chat.conversation import conversation_view, running_run
 from agents.chat.conversation_list import conversation_groups
 from agents.chat.intro import assistant_intro
-from agents.chat.view_models import ConversationView, EntryGroup
+from agents.chat.page_models import ConversationView
+from agents.chat.view_models import EntryGroup
 from agents.models import Assistant, Attachment, Conversation, Provider, Server
 from agents.runs import lifecycle
 from agents.runs.stored_lives import conversations_that_ask, stored_lives
+from agents.runs.stored_messages import is_summary
 from agents.runs.web_process import web_process
 from agents.texts import is_blank, without_hidden
 
@@ -57,7 +59,7 @@ def new_conversation(request: HttpRequest) -> HttpResponse:
         usable_assistants(request.user), pk=_number(request.POST.get("assistant"))
     )
     text = request.POST.get("text", "")
-    if text and (fault := message_fault(text)):
+    if text and (fault := _message_fault(text)):
         return _refused(request, fault.text, reverse("new_conversation"), status=400)
     conversation = lifecycle.start_conversation(request.user, assistant)
     if text:
@@ -103,7 +105,7 @@ def send_message(request: HttpRequest, conversation_id: str) -> HttpResponse:
     row = _own_or_404(request, conversation_id)
     text = request.POST.get("text", "")
     back = reverse("conversation", args=[row.pk])
-    if fault := message_fault(text):
+    if fault := _message_fault(text, row):
         return _refused(request, fault.text, back, status=400)
     if not may_chat(request.user, row.assistant):
         told = _("You may not use this assistant any more. An operator decides who may.")
@@ -232,6 +234,12 @@ def _checklist() -> list[dict[str, object]]:
         {"title": title, "is_done": is_done, "url": reverse(f"admin:agents_{model}_changelist")}
         for title, is_done, model in steps
     ]
+
+
+def _message_fault(text: str, conversation: Conversation | None = None) -> MessageFault | None:
+    leaf = conversation.leaf if conversation is not None else None
+    is_empty = leaf is None or is_summary(leaf)
+    return message_fault(text) or command_fault(text, is_empty=is_empty)
 
 
 def _submit(conversation: Conversation, text: str) -> None:

@@ -300,11 +300,24 @@ def fallback(event: events.FallbackStarted) -> Attributes:
     }
 
 
-def compaction(event: events.Event) -> Attributes:
-    """Of a compaction."""
+def compaction_start(event: events.CompactionStarted) -> Attributes:
+    """Of a compaction that begins."""
     return {
-        "toolloop.compaction.messages_before": getattr(event, "messages_before", None),
-        "toolloop.compaction.messages_after": getattr(event, "messages_after", None),
+        "toolloop.compaction.reason": event.reason,
+        "toolloop.compaction.folded": event.messages,
+        "toolloop.compaction.tokens_before": event.tokens,
+        **_present({"toolloop.compaction.window": event.window}),
+    }
+
+
+def compaction_end(event: events.Compacted) -> Attributes:
+    """Of a compaction that has ended, well or not."""
+    return {
+        "toolloop.compaction.messages_before": event.messages_before,
+        "toolloop.compaction.messages_after": event.messages_after,
+        "toolloop.compaction.tokens_after": event.tokens_after,
+        **_present({"toolloop.error": event.error}),
+        **({"toolloop.compaction.summary": Payload(value=event.summary)} if event.summary else {}),
     }
 
 

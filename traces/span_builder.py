@@ -6,8 +6,10 @@ Place in the house: ``traces``. Pure but for the ids, whose source is passed in.
     ├── policy, hook (create)
     ├── turn 0
     │   ├── model, tool_call (hooks below it), hook (next)
-    │   └── retry (attempt 2)
-    │       └── model, tool_call
+    │   ├── retry (attempt 2)
+    │   │   └── model, tool_call
+    │   └── compaction
+    │       └── model
     ├── turn 1 ...
     ├── turn F, fallback
     └── agent (child run) ...
@@ -60,6 +62,7 @@ class RunSpans:
         self.model: SpanRecord | None = None
         self.last_model: SpanRecord | None = None
         self.fallback: SpanRecord | None = None
+        self.compaction: SpanRecord | None = None
         self.calls: dict[str, SpanRecord] = {}
         self.hooks: dict[tuple[str, str], list[SpanRecord]] = {}
         self.waiting_since: dict[str, int] = {}
@@ -69,6 +72,8 @@ class RunSpans:
 
     def stage(self, turn: events.Turn, attempt: int = 1) -> SpanRecord:
         """The span under which work of a turn and attempt belongs."""
+        if self.compaction is not None:
+            return self.compaction
         if attempt > 1 and self.retry is not None:
             return self.retry
         if self.turn is not None and self.turn.turn == str(turn):
@@ -84,7 +89,7 @@ class RunSpans:
 
     def open_spans(self) -> list[SpanRecord]:
         """Every open span but the agent's, the innermost first."""
-        outer = (self.model, self.fallback, self.retry, self.turn)
+        outer = (self.model, self.compaction, self.fallback, self.retry, self.turn)
         hooks = [span for spans in self.hooks.values() for span in spans]
         spans = [*hooks, *self.calls.values(), *(span for span in outer if span)]
         return [span for span in spans if span.end_ns is None]
@@ -155,6 +160,8 @@ class SpanBuilder:
                 return self._finish_fallback(run, event)
             case events.HistoryRepaired():
                 run.history_notes += event.notes
+            case events.CompactionStarted() | events.Compacted():
+                return self._handle_compaction(run, event)
             case events.LimitReached():
                 stage = run.stage(event.turn)
                 attributes_of.append(stage, "toolloop.limits_reached", attributes_of.limit(event))
@@ -164,15 +171,22 @@ class SpanBuilder:
             case events.Delegated():
                 attributes_of.append(run.agent, "toolloop.delegated_to", event.assistant)
                 return [run.agent.copy()]
-            case _:
-                return self._handle_compaction(run, event)
         return []
 
-    def _handle_compaction(self, run: RunSpans, event: events.Event) -> list[Change]:
-        if type(event).__name__ != "Compacted":
+    def _handle_compaction(
+        self, run: RunSpans, event: events.CompactionStarted | events.Compacted
+    ) -> list[Change]:
+        if isinstance(event, events.CompactionStarted):
+            parent = run.stage(event.turn)
+            span = self._open(run, event, parent=parent, kind="compaction", name="compaction")
+            span.attributes = attributes_of.compaction_start(event)
+            run.compaction = span
+            return [span.copy()]
+        opened, run.compaction = run.compaction, None
+        if opened is None:
             return []
-        span = self._open(run, event, parent=run.innermost(), kind="compaction", name="compaction")
-        return [_close(span, event.at_ns, "ok", attributes_of.compaction(event))]
+        status = "error" if event.error else "ok"
+        return [_close(opened, event.at_ns, status, attributes_of.compaction_end(event))]
 
     def _open(
         self, run: RunSpans, event: events.Event, *, parent: SpanRecord, kind: str, name: str
@@ -253,6 +267,8 @@ class SpanBuilder:
             name = f"chat {event.model}"
             run.model = self._open(run, event, parent=parent, kind="model", name=name)
             run.model.attributes = attributes_of.request(event, run.history_notes)
+            if run.compaction is not None:
+                run.model.attributes["toolloop.purpose"] = "summary"
             run.history_notes = []
             return [run.model.copy()]
         if isinstance(event, events.ProviderRetry):

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from agents.admin.assistant_texts import HELP, LABELS, LIMITS
 from agents.admin.choices import AssistantChoices, LinkChoice, link_choice, read_choices
 from agents.admin.fields import PromptsField, ReadableJSONField, StartersField
+from agents.admin.limit_rows import LimitsField
 from agents.admin.reports import add_faults
 from agents.admin.trust_form import TrustForm
 from agents.bundle.approval_rules import check_approval_servers
@@ -27,8 +28,10 @@ from agents.system_assistants import EDITABLE_FIELDS, SYSTEM_PREFIX
 
 HOOK_FIELDS = tuple(f"{name}_hook" for name in HOOKS)
 COMPACTION = (
-    "compaction_enabled", "compaction_trigger_ratio", "compaction_reserve_tokens", "context_window",
+    "compaction_enabled", "compaction_trigger_ratio", "compaction_reserve_tokens",
+    "compaction_model", "context_window",
 )  # fmt: skip
+_NUMBERS = (*LIMITS, "max_turn", *(name for name in COMPACTION[1:] if name != "compaction_model"))
 PEOPLE = ("groups", "trace_groups", "approver_groups")
 _PLAIN = (
     "name", "description", "model", "fallback_model", "starters", "disable_global_prompts",
@@ -41,6 +44,7 @@ _POINTERS = {
     "compaction/enabled": "compaction_enabled",
     "compaction/trigger_ratio": "compaction_trigger_ratio",
     "compaction/reserve_tokens": "compaction_reserve_tokens",
+    "compaction/model": "compaction_model",
     "compaction/context_window": "context_window",
 }
 
@@ -61,9 +65,7 @@ class AssistantForm(TrustForm):
         kind=dict, empty={}, label=LABELS["options"], help_text=HELP["options"]
     )
 
-    tool_limits = ReadableJSONField(
-        kind=dict, empty={}, label=LABELS["tool_limits"], help_text=HELP["tool_limits"]
-    )
+    tool_limits = LimitsField(label=LABELS["tool_limits"], help_text=HELP["tool_limits"])
 
     class Meta:
         model = Assistant
@@ -83,7 +85,7 @@ class AssistantForm(TrustForm):
         self.server_faults: list[str] = []
         self.warnings: list[str] = []
         self._known = self._names(self.instance) if self.instance.pk else []
-        for name in (*LIMITS, "max_turn", *COMPACTION[1:]):
+        for name in _NUMBERS:
             if name in self.fields:
                 self._make_limit(name)
         if self.instance.is_system:
@@ -132,7 +134,7 @@ class AssistantForm(TrustForm):
     def clean(self) -> dict[str, object]:
         """Report what a bundle would not be allowed either, and hooks that cannot be used."""
         cleaned = super().clean() or self.cleaned_data
-        for name in (*LIMITS, "max_turn", *COMPACTION[1:]):
+        for name in _NUMBERS:
             if name in cleaned and cleaned[name] is None:
                 cleaned[name] = Assistant._meta.get_field(name).get_default()
         report = Report()

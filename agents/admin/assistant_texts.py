@@ -45,6 +45,7 @@ LABELS = {
     "compaction_enabled": _("Compaction"),
     "compaction_trigger_ratio": _("Compact from this share of the window"),
     "compaction_reserve_tokens": _("Tokens kept free"),
+    "compaction_model": _("Model that sums up"),
     "context_window": _("Context window (tokens)"),
     "trace_days": _("Days that traces are kept"),
     "tool_limits": _("Limits of single tools"),
@@ -96,13 +97,13 @@ HELP = {
     "sandbox": _("Tool calls of the model are not executed; its text is the answer."),
     "compaction_enabled": _("Sum up what is old when the context gets full."),
     "compaction_trigger_ratio": _("Between 0 and 1."),
-    "compaction_reserve_tokens": _("For the answer, when the context is measured."),
+    "compaction_reserve_tokens": _("For the summary; at most a quarter of the window."),
+    "compaction_model": _("At the assistant's provider; empty: its own model."),
     "context_window": _("What the model can read at once. Empty: unknown."),
     "trace_days": _("Older ones go when prune_traces runs. Empty: its own --days, or for ever."),
     "tool_limits": _(
-        "Before the server's and these limits, as JSON: "
-        '{"weather.get": {"tool_timeout_seconds": 5, "tool_max_seconds": 20, '
-        '"tool_result_max_chars": 2000, "max_calls": 3}}. max_calls counts in one run.'
+        "They win over the server's and the assistant's. An empty field leaves those; an empty row "
+        "goes. A tool is named with its server: weather.get."
     ),
     "groups": _("None: everybody who can log in."),
     "trace_groups": _(

@@ -19,8 +19,9 @@ from agents.bundle.approval_rules import split_rule
 from agents.loop.approval import ApprovalPolicy, build_policy
 from agents.loop.catalog import ServerChoice, build_catalog
 from agents.loop.interfaces import ServerListing
+from agents.loop.tokens import definition_tokens
 from agents.models import Review, Server, Tool
-from agents.runs.offer_preview import definition_tokens, stored_listing
+from agents.runs.offer_preview import stored_listing
 
 _WILD = "*?["
 

@@ -46,6 +46,7 @@ _COLUMNS: dict[str, object] = {
     "checked_at": _("checked"),
     "command": _("command"),
     "compaction_enabled": _("compaction"),
+    "compaction_model": _("model that sums up"),
     "compaction_reserve_tokens": _("tokens kept free"),
     "compaction_trigger_ratio": _("share of the window that triggers it"),
     "configuration": _("configuration"),

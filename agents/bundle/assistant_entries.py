@@ -198,6 +198,7 @@ def _read_compaction(reader: ObjectReader) -> dict[str, object]:
             "trigger_ratio", default=0.85, above=0, at_most=1
         ),
         "compaction_reserve_tokens": nested.whole("reserve_tokens", default=8000),
+        "compaction_model": nested.text("model"),
         "context_window": nested.optional_whole("context_window"),
     }
     nested.finish()

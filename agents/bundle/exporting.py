@@ -145,6 +145,7 @@ def _assistant(row: Assistant) -> JsonObject:
             "enabled": row.compaction_enabled,
             "trigger_ratio": row.compaction_trigger_ratio,
             "reserve_tokens": row.compaction_reserve_tokens,
+            "model": row.compaction_model or None,
             "context_window": row.context_window,
         },
     }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from agents.runs.commands import COMPACT, command_of
 from agents.texts import is_blank
 
 MAX_MESSAGE_CHARS = 200_000
@@ -21,6 +22,14 @@ class MessageFault:
 
     code: str
     text: str
+
+
+def command_fault(text: str, *, is_empty: bool) -> MessageFault | None:
+    """Why a command is not carried out, ``None`` for what is none; ``is_empty`` tells that nothing
+    was said since the last summary."""
+    if command_of(text) == COMPACT and is_empty:
+        return MessageFault(code="nothing", text=_("There is nothing to sum up here yet."))
+    return None
 
 
 def message_fault(text: object) -> MessageFault | None:

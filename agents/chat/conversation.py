@@ -16,12 +16,12 @@ from agents.chat.endings import limits_of
 from agents.chat.formats import count, language
 from agents.chat.intro import assistant_intro
 from agents.chat.own_words import own_sentences
+from agents.chat.page_models import ConversationView
 from agents.chat.rail import rail_view
 from agents.chat.rows import ConversationRows, RunRows, read_conversation
 from agents.chat.states import run_state
 from agents.chat.steps import run_view, text_of_message
 from agents.chat.view_models import (
-    ConversationView,
     LogItem,
     QueuedView,
     StatusView,
@@ -144,6 +144,8 @@ def _activity(live: LiveRun | None) -> str:
     back_off = next((bar for bar in live.bars if bar.kind == "W" and bar.ended_ns is None), None)
     if back_off is not None:
         return _("trying again: %(error)s") % {"error": own_sentences(back_off.label)}
+    if live.is_compacting:
+        return _("summing up older messages")
     if live.text:
         return _("writing")
     return _("thinking") if live.is_thinking else _("waiting for the model")

@@ -28,6 +28,8 @@ from agents.chat.rows import RunRows, read_conversation, read_run
 from agents.chat.steps import find_batch, find_step, run_view
 from agents.chat.view_models import RunView
 from agents.loop.events import (
+    Compacted,
+    CompactionStarted,
     Event,
     FallbackStarted,
     ModelAnswered,
@@ -100,6 +102,8 @@ async def _in_language(language: str, make: Callable[..., Made], *arguments: Any
 _CALL_EVENTS = (ToolCallStarted, ToolCallWaiting, ToolCallDecided, ToolCallProgressed)
 _STEP_EVENTS = (
     TurnStarted,
+    CompactionStarted,
+    Compacted,
     ModelAnswered,
     ModelCancelled,
     ParameterRetry,

@@ -14,11 +14,7 @@ from django.utils.translation import ngettext
 
 from agents.chat.endings import ending_words, limits_of
 from agents.chat.formats import count, duration, language, seconds
-from agents.chat.rail_bars import Bar, lanes, live_bars, stored_bars
-from agents.chat.rows import RunRows
-from agents.chat.states import call_state, run_state
-from agents.chat.steps import text_of_message, turn_title
-from agents.chat.view_models import (
+from agents.chat.page_models import (
     BudgetLine,
     RailBar,
     RailLine,
@@ -26,6 +22,10 @@ from agents.chat.view_models import (
     RailView,
     RunRail,
 )
+from agents.chat.rail_bars import Bar, lanes, live_bars, stored_bars
+from agents.chat.rows import RunRows
+from agents.chat.states import call_state, run_state
+from agents.chat.steps import text_of_message, turn_title
 from agents.models import RunStatus
 from agents.runs.live import LiveRun
 

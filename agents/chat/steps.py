@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from agents.chat import states
 from agents.chat.cards import CallRows, attempt_of, card_view, live_calls
 from agents.chat.endings import ending_view
-from agents.chat.formats import duration, language
+from agents.chat.formats import count, duration, language
 from agents.chat.markdown import render_markdown
 from agents.chat.own_words import followed, own_sentences
 from agents.chat.rows import RunRows
@@ -27,11 +27,13 @@ from agents.chat.view_models import (
     NoteBlock,
     RunView,
     StepView,
+    SummaryBlock,
     TextBlock,
 )
 from agents.loop.messages import JsonObject
 from agents.models import Attachment, Message, MessageRole, Run, RunStatus
 from agents.runs.live import LiveCall, LiveRun
+from agents.runs.stored_messages import COMPACTION, is_summary
 
 FALLBACK = "F"
 
@@ -108,6 +110,8 @@ def _steps_of(
     for message in rows.messages:
         if message.role == MessageRole.ASSISTANT:
             _add_message(steps, message, results, calls, attachments)
+        elif is_summary(message):
+            steps.add(message.turn, _summary_block(message))
     for turn in resumed_turns(run):
         steps.add(turn, _taken_over())
     is_running = run.status == RunStatus.RUNNING
@@ -231,6 +235,28 @@ def _text_block(message: Message, text: str) -> TextBlock:
     elif message.level == 3:
         mark = _("fixed text")
     return TextBlock(html=render_markdown(text), lang=language(text), mark=mark)
+
+
+def _summary_block(message: Message) -> SummaryBlock:
+    folded = message.details[COMPACTION]
+    count_of = int(folded.get("messages") or 0)
+    words = ngettext(
+        "%(n)s earlier message summed up, about %(before)s tokens became %(after)s",
+        "%(n)s earlier messages summed up, about %(before)s tokens became %(after)s",
+        count_of,
+    )
+    text = text_of_message(message)
+    return SummaryBlock(
+        dom_id=f"summary-{message.pk}",
+        title=words
+        % {
+            "n": count(count_of),
+            "before": count(int(folded.get("tokens_before") or 0)),
+            "after": count(int(folded.get("tokens_after") or 0)),
+        },
+        html=render_markdown(text),
+        lang=language(text),
+    )
 
 
 def _errors(results: Mapping[str, Message], node: str, attempt: int) -> list[str]:

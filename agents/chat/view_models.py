@@ -129,6 +129,17 @@ class NoteBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryBlock:
+    """The line where older messages were folded; it opens to what the model gets instead."""
+
+    template: ClassVar[str] = "agents/_summary.html"
+    dom_id: str
+    title: str
+    html: SafeString
+    lang: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchView:
     """The calls of one answer. ``is_group``: several, all answered, folded under one line."""
 
@@ -144,7 +155,7 @@ class BatchView:
     duration: str
 
 
-Block: TypeAlias = "TextBlock | NoteBlock | BatchView"
+Block: TypeAlias = "TextBlock | NoteBlock | SummaryBlock | BatchView"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,91 +244,6 @@ class QueuedView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RailBar:
-    """A rectangle of the turn rail; ``x`` and ``width`` are percentages, ``y``, ``height`` px."""
-
-    x: str
-    width: str
-    y: str
-    height: str
-    kind: str
-    pattern: str
-    is_bad: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RailTurn:
-    """One turn of the rail."""
-
-    node: str
-    href: str
-    label: str
-    x: str
-    width: str
-    time: str
-    shows_label: bool
-    is_now: bool
-    bars: Sequence[RailBar]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RailLine:
-    """One line of the list under the rail. ``kind`` is ``turn``, ``bar`` or ``why``."""
-
-    kind: str
-    text: str
-    detail: str = ""
-    time: str = ""
-    letter: str = ""
-    letter_class: str = ""
-    letter_title: str = ""
-    state: StateView | None = None
-    bar: RailBar | None = None
-    href: str = ""
-    elapsed_ms: int | None = None
-    is_now: bool = False
-    lang: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetLine:
-    """How much of a limit is used. ``limit`` 0 means none; ``elapsed_ms`` is set where a clock runs
-    before the text."""
-
-    name: str
-    text: str
-    value: float
-    limit: float
-    is_full: bool = False
-    elapsed_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRail:
-    """The rail of one run. ``running_ms`` is how long its axis is, 0 where it has ended."""
-
-    run_id: str
-    running_ms: int
-    title: str
-    lang: str
-    state: StateView
-    ending: str
-    letter: str
-    time: str
-    turns: Sequence[RailTurn]
-    lines: Sequence[RailLine]
-    budget: Sequence[BudgetLine]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RailView:
-    """The right side: the newest run, and the ones before."""
-
-    now: RunRail | None
-    past: Sequence[RunRail]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationEntry:
     """A conversation in the list. ``state`` is that of its last run, where it says something."""
 
@@ -381,19 +307,3 @@ class AssistantIntro:
     def down(self) -> int:
         """How many servers did not answer last time."""
         return sum(server.state.family == "s-bad" for server in self.servers)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationView:
-    """Everything on the page of one conversation. ``seq`` numbers what it shows."""
-
-    id: str
-    title: str
-    title_lang: str
-    is_pinned: bool
-    intro: AssistantIntro
-    items: Sequence[LogItem]
-    status: StatusView | None
-    queue: Sequence[QueuedView]
-    rail: RailView
-    seq: int

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from agents.loop.compaction import INSTRUCTIONS
 from agents.loop.messages import JsonObject, JsonValue
 from agents.loop.prompts import language_of
 
@@ -73,6 +74,8 @@ def answer(body: JsonObject) -> ScriptedAnswer:
     scene = _scene(messages, tools)
     if scene.question.startswith("## Assistant Context"):
         return _as_fallback(scene)
+    if _system_text(messages).startswith(INSTRUCTIONS[:40]):
+        return _as_summary(scene)
     if "title" in _system_text(messages).lower() and not tools and len(messages) <= 2:
         return ScriptedAnswer(text=" ".join(scene.question.split()[:6])[:40])
     return _continue(scene)
@@ -250,6 +253,21 @@ def _as_fallback(scene: Scene) -> ScriptedAnswer:
     if is_chinese:
         return ScriptedAnswer(text=f"我还没有完成，目前得到的最后结果是 **{last}**。")
     return ScriptedAnswer(text=f"I am not finished. The last result so far is **{last}**.")
+
+
+def _as_summary(scene: Scene) -> ScriptedAnswer:
+    """The request to fold older messages: what was asked for, and the last answer."""
+    asked = re.findall(r"^(?:User:|-) (.*)", scene.question, re.MULTILINE)
+    said = re.findall(r"^Assistant: (.*)", scene.question, re.MULTILINE)
+    is_chinese = language_of(" ".join(asked)) == "zh"
+    goal, progress, last = (
+        ("## 目标", "## 进展", "最后的回答：") if is_chinese
+        else ("## Goal", "## Progress", "The last answer: ")
+    )  # fmt: skip
+    lines = [goal, *(f"- {line}" for line in dict.fromkeys(asked) if not line.startswith(last))]
+    if said:
+        lines += ["", progress, f"- {last}{said[-1]}"]
+    return ScriptedAnswer(text="\n".join(lines))
 
 
 def _call(scene: Scene, name: str, arguments: JsonObject, text: str) -> ScriptedAnswer:

@@ -25,7 +25,7 @@ def open_run(request: RunRequest, outside: Outside, emit: Emit, clock: Clock) ->
     """The state of a run that begins now."""
     limits = request.assistant.limits
     used = request.resume.elapsed_seconds if request.resume is not None else 0.0
-    new = [request.message] if request.message is not None else []
+    new = [] if request.message is None or request.only_compacts else [request.message]
     return RunState(
         request=request,
         outside=outside,

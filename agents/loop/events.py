@@ -10,21 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
+from agents.loop.event_base import Event as Event
+from agents.loop.event_base import Turn as Turn
+from agents.loop.history_events import Compacted as Compacted
+from agents.loop.history_events import CompactionStarted as CompactionStarted
+from agents.loop.history_events import HistoryRepaired as HistoryRepaired
 from agents.loop.interfaces import ModelAnswer, ModelDelta
 from agents.loop.messages import JsonObject, JsonValue, Message, ToolCall
 from agents.loop.results import ToolResult
-
-Turn: TypeAlias = "int | str"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """The fields of every event."""
-
-    run: str
-    at_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +47,6 @@ class RunResumed(Event):
     turn: Turn
     takeover: int
     started_ns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryRepaired(Event):
-    """The history was mended before a request; one note per change."""
-
-    turn: Turn
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from agents.loop.answering import request_answer
 from agents.loop.catalog import ToolCatalog
 from agents.loop.endings import Failed, GaveUp
 from agents.loop.errors import ModelError
 from agents.loop.events import AnswerReady, FallbackStarted, TurnFinished, TurnStarted
 from agents.loop.fixed_texts import fixed_answer, joined
 from agents.loop.messages import Message, Role, text_of
-from agents.loop.model_request import request_answer
 from agents.loop.prompts import fallback_brief, language_of
 from agents.loop.request import FallbackAssistant, RunOutcome
 from agents.loop.state import RunState

@@ -60,7 +60,9 @@ class Message:
     ``provider`` names who wrote an assistant message: ``extra`` (``reasoning_content`` and the
     like) is replayed to that provider only. ``is_notice`` marks the correction notice of a
     parameter retry. ``failed`` marks a tool message whose call did not succeed. ``aborted`` marks
-    an answer that was cut off while it was streamed.
+    an answer that was cut off while it was streamed. ``is_summary`` marks the one that stands for
+    folded messages. ``context_tokens`` are what the provider counted up to and with this answer,
+    ``None`` where it did not. ``stored_id`` is the store's own name, empty for what is not stored.
     """
 
     role: Role
@@ -75,6 +77,9 @@ class Message:
     is_notice: bool = False
     failed: bool = False
     aborted: bool = False
+    is_summary: bool = False
+    context_tokens: int | None = None
+    stored_id: str = ""
 
 
 def text_of(content: str | tuple[JsonObject, ...] | None) -> str:

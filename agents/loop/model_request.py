@@ -1,8 +1,7 @@
-"""One model answer: history repaired, request sent, provider retries, model failover, empty
-answers.
+"""One request to a model: history repaired, request sent, provider retries, model failover.
 
-Place in the house: ``agents.loop``. A provider's own failures end here or are raised as
-``ModelError``; a tool's failure never changes the model.
+Place in the house: ``agents.loop``; ``answering.py`` puts the answer to use. A provider's own
+failures end here or are raised as ``ModelError``; a tool's failure never changes the model.
 """
 
 from __future__ import annotations
@@ -11,11 +10,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agents.loop.endings import Failed
 from agents.loop.errors import ContextTooLong, ModelError, ModelKeyRefused
 from agents.loop.events import (
     HistoryRepaired,
-    LimitReached,
     ModelAnswered,
     ModelCancelled,
     ModelDeltaReceived,
@@ -28,7 +25,6 @@ from agents.loop.history import repair_history
 from agents.loop.interfaces import ModelAnswer, ModelDelta, ModelRequest, OnDelta
 from agents.loop.messages import JsonObject, Message, Role, text_of
 from agents.loop.request import ModelTarget
-from agents.loop.shorten import shorten
 from agents.loop.state import RunState
 
 BACK_OFF_SECONDS = 0.5
@@ -38,9 +34,6 @@ BACK_OFF_MAX_SECONDS = 8.0
 
 RETRY_AFTER_MAX_SECONDS = 120.0
 """A provider's ``Retry-After`` is honoured up to here."""
-
-CUT_FURTHER_CHARS = (2000, 500)
-"""What tool results are cut to, step by step, when the provider says the context is too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,44 +54,13 @@ class Answer:
         return bool(self.message.tool_calls) and self.answer.finish_reason == "length"
 
 
-async def ask_model(run: RunState, *, turn: Turn, attempt: int = 1) -> Answer:
-    """The model's answer: calls or text. An empty one is asked for once more, without tools.
-
-    Raises ``ModelError`` when no model answers, ``Failed`` when it stays empty or the context too
-    long.
-    """
-    answer = await request_answer(run, turn=turn, attempt=attempt)
-    if _has_content(run, answer):
-        return answer
-    await run.note("The answer was empty; asked once more without tools", turn=turn)
-    answer = await request_answer(run, turn=turn, attempt=attempt, offer_tools=False)
-    if answer.text.strip():
-        return answer
-    raise Failed("empty")
-
-
-async def request_answer(
+async def ask_with_retries(
     run: RunState, *, turn: Turn, attempt: int = 1, offer_tools: bool = True
 ) -> Answer:
-    """One answer, empty or not; tool results are cut further when the context is too long."""
-    for limit in (*CUT_FURTHER_CHARS, None):
-        try:
-            return await _ask_with_retries(run, turn, attempt, offer_tools)
-        except ContextTooLong as error:
-            if limit is None or not await _cut_further(run, turn, limit):
-                raise Failed(
-                    "context", error=error.message, hint=error.hint, detail=error.detail
-                ) from error
-    raise AssertionError("the last round of the loop above returns or raises")
+    """One answer, empty or not, of the first model that gives one.
 
-
-def _has_content(run: RunState, answer: Answer) -> bool:
-    if answer.text.strip():
-        return True
-    return bool(answer.message.tool_calls) and not run.assistant.sandbox
-
-
-async def _ask_with_retries(run: RunState, turn: Turn, attempt: int, offer_tools: bool) -> Answer:
+    Raises ``ModelError`` when none does, ``ContextTooLong`` at once.
+    """
     tries, all_tries = 0, 0
     while True:
         target = _current_target(run)
@@ -195,7 +157,7 @@ async def _ask_once(
         answer = await target.client.answer(request, _show(run, turn, attempt, shown))
     except asyncio.CancelledError:
         # Where the process ends the answer is asked for again: half of it must not stay.
-        run.partial_text = "" if run.outside.is_ending else "".join(shown)
+        run.partial_text = "" if run.outside.is_ending or run.is_silent else "".join(shown)
         await run.emit(
             ModelCancelled,
             turn=turn,
@@ -216,9 +178,7 @@ async def _ask_once(
 async def _build_request(
     run: RunState, target: ModelTarget, turn: Turn, offer_tools: bool
 ) -> ModelRequest:
-    run.messages, notes = repair_history(run.messages)
-    if notes:
-        await run.emit(HistoryRepaired, turn=turn, notes=tuple(notes))
+    await mend_history(run, turn)
     assert run.wire is not None
     return ModelRequest(
         model=target.model,
@@ -228,9 +188,18 @@ async def _build_request(
     )
 
 
+async def mend_history(run: RunState, turn: Turn) -> None:
+    """Pair the run's messages well and tell what was changed."""
+    run.messages, notes = repair_history(run.messages)
+    if notes:
+        await run.emit(HistoryRepaired, turn=turn, notes=tuple(notes))
+
+
 def _show(run: RunState, turn: Turn, attempt: int, shown: list[str]) -> OnDelta:
     async def on_delta(delta: ModelDelta) -> None:
         shown.append(delta.text)
+        if run.is_silent:
+            return
         await run.emit(ModelDeltaReceived, turn=turn, attempt=attempt, delta=delta)
 
     return on_delta
@@ -280,6 +249,7 @@ async def _keep_answer(
         tool_calls=calls,
         provider=target.provider,
         extra=answer.extra,
+        context_tokens=_context_tokens(answer),
     )
     if answer.usage is None:
         run.add_usage(None, sent_chars=_chars(request.messages), got_chars=len(answer.text))
@@ -293,29 +263,19 @@ async def _keep_answer(
         model=answer.model or target.model,
         message=message if not run.assistant.sandbox else replace(message, tool_calls=()),
         answer=answer,
-        is_final=not calls or run.assistant.sandbox,
+        is_final=not run.is_silent and (not calls or run.assistant.sandbox),
         exchange=request.exchange.report(),
         price=dict(target.price),
     )
     return Answer(message=message, answer=answer)
 
 
+def _context_tokens(answer: ModelAnswer) -> int | None:
+    usage = answer.usage
+    if usage is None or usage.is_estimated or not usage.input_tokens:
+        return None
+    return usage.input_tokens + usage.output_tokens
+
+
 def _chars(messages: Sequence[JsonObject]) -> int:
     return sum(len(str(message.get("content") or "")) for message in messages)
-
-
-async def _cut_further(run: RunState, turn: Turn, limit: int) -> bool:
-    """Cut every tool result to ``limit`` characters; ``False`` when nothing was that long."""
-    cut = [
-        replace(message, content=shorten(text_of(message.content), limit), images=())
-        if message.role is Role.TOOL and len(text_of(message.content)) > limit
-        else message
-        for message in run.messages
-    ]
-    count = sum(old is not new for old, new in zip(run.messages, cut, strict=True))
-    if not count:
-        return False
-    run.messages = cut
-    detail = f"{count} tool results cut to {limit} characters: the request was too long"
-    await run.emit(LimitReached, turn=turn, option="context", detail=detail)
-    return True

@@ -44,6 +44,7 @@ LINES = (
     gettext_noop("No model is set for the assistant %(assistant)s at the provider %(provider)s."),
     gettext_noop("The assistant %(assistant)s is missing."),
     gettext_noop("The fallback did not answer in time."),
+    gettext_noop("The model wrote an empty summary."),
     gettext_noop("The create hook named the provider %(provider)s: unknown"),
     gettext_noop(
         "The create hook named servers that %(assistant)s does not have: %(servers)s; it has "

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from agents.loop.answering import ask_model
 from agents.loop.arguments import equal_key, parse_arguments
 from agents.loop.endings import Failed
 from agents.loop.events import ParameterRetry, ToolCallsObserved
 from agents.loop.messages import Message, Role
-from agents.loop.model_request import Answer, ask_model
+from agents.loop.model_request import Answer
 from agents.loop.prompts import correction_notice
 from agents.loop.results import ToolResult
 from agents.loop.state import RunState

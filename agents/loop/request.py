@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agents.loop.catalog import ServerChoice
+from agents.loop.compaction import CompactionRules
 from agents.loop.hooks import Delegation, Hooks
 from agents.loop.interfaces import Approver, Model, Pausable, ToolCaller, ToolLimits
 from agents.loop.limits import RunLimits
@@ -53,6 +54,7 @@ class AssistantConfig:
     limits: RunLimits = field(default_factory=RunLimits)
     tool_limits: Mapping[str, ToolLimits] = field(default_factory=dict)
     context_window: int | None = None
+    compaction: CompactionRules = field(default_factory=CompactionRules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +97,8 @@ class RunRequest:
 
     ``message`` is the new user message; ``None`` continues the conversation as it is.
     ``timer_above`` is the limit of the run that delegated: it stands still when this one's does.
-    ``resume`` is set where another process had begun the run.
+    ``resume`` is set where another process had begun the run. ``only_compacts`` asks for nothing
+    but a summary of the conversation.
     """
 
     run: str
@@ -108,6 +111,7 @@ class RunRequest:
     user: str = ""
     timer_above: Pausable | None = None
     resume: Resume | None = None
+    only_compacts: bool = False
     metadata: JsonObject = field(default_factory=dict)
 
 

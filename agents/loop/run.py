@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
+from agents.loop.answering import ask_model
 from agents.loop.beginning import announce_run, ask_create_hook, open_run
 from agents.loop.endings import Failed, GaveUp
 from agents.loop.errors import HookError, ModelError
@@ -22,10 +23,10 @@ from agents.loop.finishing import (
     standard_response,
 )
 from agents.loop.interfaces import Clock, SystemClock
-from agents.loop.model_request import ask_model
 from agents.loop.parameter_retry import FirstTurn
 from agents.loop.request import Outside, RunOutcome, RunRequest
 from agents.loop.resume import begin_turns, tell_resumed
+from agents.loop.room import compact_all
 from agents.loop.state import RunState
 from agents.loop.turns import enters_loop, out_of_time, run_loop_turn
 
@@ -71,6 +72,9 @@ async def _answer(run: RunState) -> RunOutcome:
     """Section 2 of the contract: create hook, first answer, parameter retry, three ways, tool
     loop.
     """
+    if run.request.only_compacts:
+        return await compact_all(run)
+
     decision = await ask_create_hook(run)
     if decision.delegation is not None:
         return await hand_over(run, decision.delegation)

@@ -28,7 +28,7 @@ EventType = TypeVar("EventType", bound=Event)
 @dataclass(slots=True, kw_only=True)
 class RunState:
     """One run on its way. ``messages`` is the conversation with this run's turns, never the
-    prompts.
+    prompts. ``is_silent`` is set where what the model says is not for people.
     """
 
     request: RunRequest
@@ -59,6 +59,9 @@ class RunState:
     open_turn: int | None = None
     partial_text: str = ""
     failure_detail: str = ""
+    has_compacted_on_overflow: bool = False
+    compaction_failed: bool = False
+    is_silent: bool = False
 
     @property
     def assistant(self) -> AssistantConfig:

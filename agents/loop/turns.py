@@ -5,6 +5,7 @@ Place in the house: ``agents.loop``; ``run.py`` puts these together.
 
 from __future__ import annotations
 
+from agents.loop.answering import ask_model
 from agents.loop.beginning import build_request
 from agents.loop.endings import Failed, GaveUp, HandedBack
 from agents.loop.errors import ModelError
@@ -12,7 +13,7 @@ from agents.loop.events import LimitReached, TurnFinished, TurnStarted
 from agents.loop.finishing import apply_next_hook
 from agents.loop.hooks import CreateDecision
 from agents.loop.limits import LIMIT_OF_REASON
-from agents.loop.model_request import Answer, ask_model
+from agents.loop.model_request import Answer
 from agents.loop.parameter_retry import FirstTurn
 from agents.loop.request import RunOutcome
 from agents.loop.results import ToolResult

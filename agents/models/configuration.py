@@ -191,6 +191,7 @@ class Assistant(models.Model):
     compaction_enabled = models.BooleanField(default=True)
     compaction_trigger_ratio = models.FloatField(default=0.85)
     compaction_reserve_tokens = models.PositiveIntegerField(default=8000)
+    compaction_model = models.CharField(max_length=200, blank=True, default="", db_default="")
     context_window = models.PositiveIntegerField(null=True, blank=True)
     trace_days = models.PositiveIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)]

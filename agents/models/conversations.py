@@ -153,7 +153,9 @@ class Message(models.Model):
     ``tool_calls`` = ``[{"id", "name", "arguments", "key", "extra"}]`` on an assistant message, as
     the model sent them. A tool message answers ``call_key`` and stores the outcome, never guessed
     from text; ``details`` = ``{"server", "tool", "arguments", "chars", "error", "truncated",
-    "kept", "attempt", "structured"}``. ``level`` is the answer's level (1 to 3) on a run's final
+    "kept", "attempt", "structured"}``. A system message with ``compaction`` in its details is a
+    summary that stands for older messages (``agents.runs.stored_messages``). ``level`` is the
+    answer's level (1 to 3) on a run's final
     message.
     """
 

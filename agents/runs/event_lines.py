@@ -6,6 +6,7 @@ Place in the house: ``agents.runs``, pure. Events that scripts have no use for g
 from __future__ import annotations
 
 from agents.loop.events import (
+    Compacted,
     Event,
     FallbackStarted,
     HistoryRepaired,
@@ -58,6 +59,13 @@ def _line(event: Event) -> tuple[str, JsonObject] | None:
             return "parameter_retry", {"attempt": event.attempt, "calls": list(event.calls)}
         case FallbackStarted():
             return "fallback", {"level": event.level, "reason": event.reason}
+        case Compacted():
+            return "compacted", {
+                "reason": event.reason,
+                "messages_before": event.messages_before,
+                "messages_after": event.messages_after,
+                "error": event.error,
+            }
         case HistoryRepaired():
             return "history_repaired", {"notes": list(event.notes)}
         case RunFinished():

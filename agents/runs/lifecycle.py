@@ -30,7 +30,9 @@ from agents.models import (
     RunStatus,
     new_id,
 )
+from agents.runs.commands import command_of
 from agents.runs.statements import fetch_row, insert_row, update_rows
+from agents.runs.stored_messages import COMMAND
 from agents.texts import storable, without_hidden
 
 
@@ -55,13 +57,16 @@ def start_conversation(user: AbstractBaseUser, assistant: Assistant) -> Conversa
 def submit_message(conversation: Conversation, content: JsonValue, owner: str = "") -> Run:
     """Store a user message and queue its run; it joins the conversation when the run is claimed.
 
-    With an ``owner`` that process alone will take it, as long as it holds the lease.
+    With an ``owner`` that process alone will take it, as long as it holds the lease. A command
+    (``agents.runs.commands``) is for the application: no model gets to read it.
     """
+    command = command_of(content)
     message = Message(
         conversation=conversation,
         role=MessageRole.USER,
         content=storable(content),
         is_waiting=True,
+        details={COMMAND: command} if command else {},
     )
     insert_row(message)
     run = Run(

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from agents.loop.events import (
     AnswerReady,
     CatalogBuilt,
+    Compacted,
+    CompactionStarted,
     Event,
     FallbackStarted,
     ModelAnswered,
@@ -87,6 +89,7 @@ class LiveRun:
     attempt: int = 1
     parts: list[str] = field(default_factory=list)
     is_thinking: bool = False
+    is_compacting: bool = False
     calls: dict[str, LiveCall] = field(default_factory=dict)
     bars: list[LiveBar] = field(default_factory=list)
     turns: list[tuple[str, str, str]] = field(default_factory=list)
@@ -137,6 +140,8 @@ class LiveRun:
                 self._note_catalog(event)
             case FallbackStarted():
                 self.notice = event.reason
+            case CompactionStarted() | Compacted():
+                self.is_compacting = isinstance(event, CompactionStarted)
             case ParameterRetry():
                 self.attempt = event.attempt
             case RunFinished():

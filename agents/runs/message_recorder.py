@@ -16,6 +16,7 @@ from django.db import transaction
 
 from agents.loop.events import (
     AnswerReady,
+    Compacted,
     Event,
     ModelAnswered,
     ModelCancelled,
@@ -28,6 +29,7 @@ from agents.loop.results import PartKind, ToolResult
 from agents.models import Attachment, Message, MessageRole
 from agents.runs import lifecycle
 from agents.runs.statements import insert_row, update_rows
+from agents.runs.stored_messages import COMPACTION
 from agents.texts import storable
 
 GATHER_SECONDS = 0.005
@@ -51,6 +53,7 @@ class MessageRecorder:
         self._leaf_id = leaf_id
         self._last_call_message = {holder.run: last_call_message} if last_call_message else {}
         self._answers: dict[str, AnswerReady] = {}
+        self._usages: dict[str, JsonObject] = {}
         self._last_answer_id: str | None = None
         self._lock = asyncio.Lock()
         self._writes: list[asyncio.Task[None]] = []
@@ -68,9 +71,13 @@ class MessageRecorder:
         match event:
             case ModelAnswered(message=message) if message.tool_calls:
                 row = self._assistant_row(event, message, str(event.turn))
-                if (usage := event.answer.usage) is not None:
-                    row.details = {"usage": [usage.input_tokens, usage.output_tokens]}
+                row.details = _usage_details(event)
                 self._add(row)
+                self._write_now()
+            case ModelAnswered(is_final=True):
+                self._usages[event.run] = _usage_details(event)
+            case Compacted(summary=summary) if summary and event.run == self._holder.run:
+                self._add(self._summary_row(event))
                 self._write_now()
             case ModelCancelled(partial=partial) if partial.strip():
                 message = LoopMessage(role=Role.ASSISTANT, content=partial)
@@ -151,7 +158,12 @@ class MessageRecorder:
             update_rows(Message, {"id": answer_id}, {"level": answer.level})
         elif answer is not None:
             row = self._assistant_row(event, answer.message, level=answer.level)
-            row.details = {"source": answer.source, "finish_reason": answer.finish_reason}
+            usage = self._usages.pop(event.run, {}) if answer.source == "model" else {}
+            row.details = {
+                "source": answer.source,
+                "finish_reason": answer.finish_reason,
+                **usage,
+            }
             row.parent_id = leaf_id
             insert_row(row)
             lifecycle.append_leaf(self._holder, leaf_id, row.pk)
@@ -182,6 +194,24 @@ class MessageRecorder:
             is_aborted=is_aborted,
         )
 
+    def _summary_row(self, event: Compacted) -> Message:
+        return Message(
+            conversation_id=self._conversation_id,
+            run_id=event.run,
+            role=MessageRole.SYSTEM,
+            content=storable(event.summary),
+            turn=str(event.turn),
+            details={
+                COMPACTION: {
+                    "through": event.through,
+                    "reason": event.reason,
+                    "messages": event.messages_before - event.messages_after + 1,
+                    "tokens_before": event.tokens_before,
+                    "tokens_after": event.tokens_after,
+                }
+            },
+        )
+
     def _result_rows(self, event: ToolCallFinished) -> tuple[Message, tuple[Attachment, ...]]:
         result = event.result
         row = Message(
@@ -197,6 +227,11 @@ class MessageRecorder:
             turn=str(event.turn),
         )
         return row, tuple(_attachments(row, result))
+
+
+def _usage_details(event: ModelAnswered) -> JsonObject:
+    usage = event.answer.usage
+    return {} if usage is None else {"usage": [usage.input_tokens, usage.output_tokens]}
 
 
 def call_json(call: ToolCall) -> JsonObject:

@@ -6,7 +6,6 @@ tools are those that were last listed, so nobody waits for a server. A create ho
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,7 @@ from agents.loop.offer import Offer, make_offer, usual_prompts
 from agents.loop.prompts import samples_section
 from agents.loop.request import AssistantConfig
 from agents.loop.schemas import SchemaProblem, provider_schema
+from agents.loop.tokens import definition_tokens, estimate_tokens
 from agents.loop.wire import Wire, WireRules
 from agents.mcp_client.discovery import invalid_reason
 from agents.models import Assistant, AssistantServer, Provider, Server, Tool
@@ -26,7 +26,6 @@ from agents.runs.server_configs import server_config
 from agents.runs.tool_review import ServerReview, load_review
 
 NEVER_CHECKED = "never asked for its tools"
-CHARS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,17 +98,6 @@ def schema_problem(schema: JsonValue) -> str:
     except SchemaProblem as problem:
         return str(problem)
     return ""
-
-
-def estimate_tokens(text: str) -> int:
-    """About how many tokens a text has: four characters each, one for each of a wide script."""
-    wide = sum(1 for letter in text if letter > "\u2e7f")
-    return wide + -(-(len(text) - wide) // CHARS_PER_TOKEN)
-
-
-def definition_tokens(definition: JsonObject) -> int:
-    """About how many tokens an entry of the ``tools`` array has."""
-    return estimate_tokens(json.dumps(definition, ensure_ascii=False, separators=(",", ":")))
 
 
 def _offer(config: AssistantConfig, links: Sequence[AssistantServer]) -> Offer:

@@ -226,6 +226,7 @@ def build_request(plan: RunPlan, run: Run) -> RunRequest:
         parent_run=run.parent_run_id,
         user=str(run.user_id),
         resume=plan.resume,
+        only_compacts=plan.only_compacts,
     )
 
 

@@ -13,6 +13,7 @@ from django.utils.module_loading import import_string
 
 from agents.loop.approval import Decision
 from agents.loop.catalog import ServerChoice
+from agents.loop.compaction import CompactionRules
 from agents.loop.errors import HookError
 from agents.loop.hooks import Hook, Hooks
 from agents.loop.interfaces import ToolLimits
@@ -35,7 +36,7 @@ from agents.runs.prompts import PromptReader
 from agents.runs.resuming import last_call_row, read_resume
 from agents.runs.server_configs import server_config
 from agents.runs.statements import fetch_row, fetch_rows
-from agents.runs.stored_messages import loop_message, read_path
+from agents.runs.stored_messages import is_command, loop_message, read_path, split_path
 from agents.runs.tool_review import ServerReview, load_reviews
 from agents.runs.trust import is_trusted_module
 
@@ -87,6 +88,7 @@ class RunPlan:
     hook_fault: str = ""
     resume: Resume | None = None
     last_call_message: str = ""
+    only_compacts: bool = False
 
 
 def load_plan(run_id: str) -> RunPlan:
@@ -94,16 +96,15 @@ def load_plan(run_id: str) -> RunPlan:
     run = fetch_row(Run, id=run_id)
     run.conversation = fetch_row(Conversation, id=run.conversation_id)
     run.assistant = _fetch_assistant(run)
-    path = read_path(run)
-    place = next((at for at, row in enumerate(path) if row.pk == run.message_id), None)
-    own = [] if place is None else path[place + 1 :]
+    path = split_path(read_path(run), run.message_id)
     before = run.configuration
     plan = _plan(
         run,
-        history=tuple(loop_message(row) for row in path[:place]),
-        message=None if place is None else loop_message(path[place]),
+        history=path.history,
+        message=None if path.asked is None else loop_message(path.asked),
         leaf_id=run.conversation.leaf_id,
-        own=own,
+        own=path.own,
+        only_compacts=path.asked is not None and is_command(path.asked),
     )
     if before:
         # Another process had begun this run; where this one goes on is shown in the conversation.
@@ -172,6 +173,7 @@ def _plan(
     message: Message | None,
     leaf_id: str | None,
     own: Sequence[StoredMessage] = (),
+    only_compacts: bool = False,
 ) -> RunPlan:
     assistant = run.assistant
     if assistant is None:
@@ -195,6 +197,7 @@ def _plan(
         hook_fault=fault,
         resume=read_resume(run, own, loop_message) if own else None,
         last_call_message=last_call_row(own),
+        only_compacts=only_compacts,
     )
 
 
@@ -250,6 +253,12 @@ def assistant_config(
         limits=_limits(assistant),
         tool_limits={key: _tool_limits(value) for key, value in assistant.tool_limits.items()},
         context_window=assistant.context_window,
+        compaction=CompactionRules(
+            enabled=assistant.compaction_enabled,
+            trigger_ratio=assistant.compaction_trigger_ratio,
+            reserve_tokens=assistant.compaction_reserve_tokens,
+            model=assistant.compaction_model,
+        ),
     )
 
 

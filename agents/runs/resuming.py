@@ -12,6 +12,7 @@ from agents.loop.request import Resume
 from agents.loop.results import Outcome, ToolResult
 from agents.models import Message as StoredMessage
 from agents.models import MessageRole, Question, Run
+from agents.runs.stored_messages import usage_of
 
 
 def read_resume(
@@ -29,7 +30,7 @@ def read_resume(
     calls = {call.key: call for place in places for call in messages[place].tool_calls}
     last = rows[places[-1]]
     turn, attempt = _place_of(last)
-    usage = [_usage(row) for row in rows]
+    usage = [usage_of(row) for row in rows]
     return Resume(
         answer=messages[places[-1]],
         messages=messages,
@@ -68,13 +69,6 @@ def _place_of(row: StoredMessage) -> tuple[int, int]:
     if len(parts) == 4 and parts[1].isdigit() and parts[2].isdigit():
         return int(parts[1]), int(parts[2])
     return int(row.turn) if row.turn.isdigit() else 0, 1
-
-
-def _usage(row: StoredMessage) -> tuple[int, int]:
-    usage = row.details.get("usage") if isinstance(row.details, dict) else None
-    if not (isinstance(usage, list) and len(usage) == 2):
-        return 0, 0
-    return int(usage[0]), int(usage[1])
 
 
 def _elapsed_seconds(run: Run, rows: Sequence[StoredMessage]) -> float:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from asgiref.sync import sync_to_async
 
 from agents.loop.events import (
+    Compacted,
     Event,
     FallbackStarted,
     ModelDeltaReceived,
@@ -79,6 +80,8 @@ class PlainLines:
                 self.note(f"[{name} {result.outcome.value} {result.duration_ms:.0f} ms{detail}]")
             case ProviderRetry():
                 self.note(f"[provider: {event.error} Trying {event.model} again.]")
+            case Compacted():
+                self.note(f"[older messages summed up: {event.error or 'done'}]")
             case FallbackStarted():
                 self.note(f"[the run could not end by itself: {event.reason}, level {event.level}]")
             case RunFinished() if not event.error:

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.test import Client
 
@@ -92,9 +93,10 @@ def test_deleting_and_trusting_are_noted(operator: Client, desk: Assistant) -> N
 
 
 def test_a_decision_is_noted_with_its_reason_once(operator: Client, desk: Assistant) -> None:
-    talk = Conversation.objects.create(user_id=1, assistant=desk)
+    person = get_user_model().objects.get(username="operator")
+    talk = Conversation.objects.create(user=person, assistant=desk)
     run = Run.objects.create(
-        conversation=talk, user_id=1, assistant=desk, trace_id="t", status="running"
+        conversation=talk, user=person, assistant=desk, trace_id="t", status="running"
     )
     Question.objects.create(run=run, call_key="k", server="notes", tool="write")
     answer = Approval(is_allowed=False, reason="not today", by="olga")

@@ -12,8 +12,9 @@ from django.conf import LazySettings
 from django.core.management import call_command
 from django.test import Client
 
+from agents.loop.tokens import estimate_tokens
 from agents.models import Assistant, Server, Tool, ToolSample
-from agents.runs.offer_preview import OfferPreview, estimate_tokens, preview_offer
+from agents.runs.offer_preview import OfferPreview, preview_offer
 from tests.admin.posting import changed, read_form
 from tests.admin.watching import REPORTS
 from tests.fake_provider import FakeProvider, text

@@ -97,7 +97,7 @@ def test_a_new_key_replaces_the_stored_one(operator: Client) -> None:
         ("prices__1__output", "nan", "m1/output: expected a number from 0 on"),
         ("prices__1__cached", "1e999", "m1/cached: expected a number from 0 on"),
         ("prices__1__currency", "$", "m1/currency: expected three capital letters such as USD"),
-        ("prices__1__model", "", "Row 1: name the model."),
+        ("prices__1__model", "", "Row 1: fill in the column “Model”."),
         ("prices__2__model", "m1", "m1 stands twice"),
         ("prices__1__input", "", "expected a price beside the currency"),
         ("prices__1__more", "{", "m1: load the page again."),
@@ -130,7 +130,7 @@ def test_prices_are_entered_in_rows_and_what_has_no_column_stays(operator: Clien
     m2 = {"input": 0.15, "output": 1e-05, "currency": "USD"}
     assert row.prices == {"m1": kept, "a/b:free": {}, "m2": m2}
     fields = read_form(operator.get(page_of(row)), "provider_form")
-    assert (fields["prices-1-input"], fields["prices-3-output"]) == (["2"], ["1e-05"])
+    assert (fields["prices-2-input"], fields["prices-3-output"]) == (["2"], ["1e-05"])
 
 
 def test_rows_come_back_as_they_were_typed(operator: Client) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from django.contrib.auth import get_user_model
 from django.test import Client
 
 from agents.bundle.exporting import assistant_entry
@@ -125,9 +126,10 @@ def test_an_import_is_a_version_too(desk: Assistant) -> None:
 def test_a_run_names_the_version_that_it_used(operator: Client, desk: Assistant) -> None:
     save(operator, desk, model="m2")
     desk.refresh_from_db()
-    talk = Conversation.objects.create(user_id=1, assistant=desk)
+    person = get_user_model().objects.get(username="operator")
+    talk = Conversation.objects.create(user=person, assistant=desk)
     run = Run.objects.create(
-        conversation=talk, user_id=1, assistant=desk, trace_id="t",
+        conversation=talk, user=person, assistant=desk, trace_id="t",
         configuration=snapshot(desk, []),
     )  # fmt: skip
     html = operator.get(f"/admin/agents/run/{run.pk}/change/").content.decode()

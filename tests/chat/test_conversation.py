@@ -7,10 +7,10 @@ import json
 import pytest
 
 from agents.chat.conversation import conversation_view
+from agents.chat.page_models import ConversationView
 from agents.chat.view_models import (
     BatchView,
     CardView,
-    ConversationView,
     NoteBlock,
     RunView,
     TextBlock,

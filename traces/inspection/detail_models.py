@@ -73,7 +73,7 @@ class SummaryView:
     why; ``limits`` are the limits that acted, ``history`` what was repaired before a request.
     ``returned`` are the keys that a hook returned, ``traceback`` its traceback. ``partial`` is text
     that was shown before a failure, ``answer`` the answer of a run, ``question`` the user's
-    message, ``notice`` a correction notice.
+    message, ``notice`` a correction notice, ``compacted`` the summary of folded messages.
     """
 
     sentence: str
@@ -88,6 +88,7 @@ class SummaryView:
     partial: TextView | None
     question: TextView | None
     answer: TextView | None
+    compacted: TextView | None
     notice: TextView | None
     links: tuple[LinkView, ...]
 

@@ -78,7 +78,10 @@ def hashes_for(reading: Reading, span_id: str) -> list[str]:
 
 
 def _hashes(reading: Reading, span: SpanRecord) -> Iterator[str]:
-    names = ("toolloop.message", "toolloop.answer", "toolloop.notice", "toolloop.catalog")
+    names = (
+        "toolloop.message", "toolloop.answer", "toolloop.notice", "toolloop.catalog",
+        "toolloop.compaction.summary",
+    )  # fmt: skip
     yield from hashes_of(span, *names)
     yield from policy_hashes(reading, span.run)
     if span.kind == "tool_call":

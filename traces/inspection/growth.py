@@ -21,7 +21,14 @@ from traces.inspection.panel_models import (
     SentAgainView,
     SeriesView,
 )
-from traces.inspection.reading import Reading, integer, listed, new_hashes, tool_title
+from traces.inspection.reading import (
+    Reading,
+    asks_the_model,
+    integer,
+    listed,
+    new_hashes,
+    tool_title,
+)
 from traces.inspection.repeats import main_run
 from traces.inspection.row_texts import request_title
 from traces.inspection.texts import content_text
@@ -60,7 +67,7 @@ class Request:
 
 def requests_of(reading: Reading, run: str) -> list[Request]:
     """The answered requests of a run, taken apart, in order."""
-    spans = [s for s in reading.spans if s.kind == "model" and s.run == run and s.status == "ok"]
+    spans = [s for s in reading.spans if asks_the_model(s) and s.run == run and s.status == "ok"]
     if not spans:
         return []
     calls, sizes = calls_of_run(reading, spans[0]), _Sizes(reading)
@@ -289,7 +296,7 @@ def growth_hashes(reading: Reading) -> list[str]:
         dict.fromkeys(
             digest
             for span in reading.spans
-            if span.kind == "model" and span.run == run
+            if asks_the_model(span) and span.run == run
             for name in names
             for digest in new_hashes(span, name)
         )

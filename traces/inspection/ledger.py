@@ -26,6 +26,7 @@ from traces.inspection.panel_models import (
 )
 from traces.inspection.reading import (
     Reading,
+    asks_the_model,
     integer,
     is_failed_call,
     listed,
@@ -245,7 +246,7 @@ def ledger_hashes(reading: Reading) -> list[str]:
 
 
 def _last_requests(reading: Reading) -> dict[str, SpanRecord]:
-    requests = (s for s in reading.spans if s.kind == "model" and s.turn != "F")
+    requests = (s for s in reading.spans if asks_the_model(s) and s.turn != "F")
     return {span.run: span for span in requests}
 
 

@@ -65,6 +65,7 @@ _RUN_STATES = {
 
 _STOP_REASONS = {
     "answered": pgettext_lazy("stop reason", "answered"),
+    "compacted": pgettext_lazy("stop reason", "summed up"),
     "delegated": pgettext_lazy("stop reason", "delegated"),
     "max_turns": pgettext_lazy("stop reason", "max_turns"),
     "errors": pgettext_lazy("stop reason", "errors"),

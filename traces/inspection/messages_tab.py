@@ -18,7 +18,7 @@ from traces.inspection.detail_models import MessagesView, MessageView
 from traces.inspection.formats import clauses, count, json_text, sentences
 from traces.inspection.links import link_to
 from traces.inspection.message_views import Calls, calls_of_run, message_view
-from traces.inspection.reading import Reading, listed
+from traces.inspection.reading import Reading, asks_the_model, listed
 from traces.inspection.row_texts import request_title
 from traces.records import SpanRecord
 
@@ -85,6 +85,7 @@ def previous_request(reading: Reading, span: SpanRecord) -> SpanRecord | None:
         if other.kind == "model"
         and other.run == span.run
         and (other.turn == "F") == (span.turn == "F")
+        and asks_the_model(other) == asks_the_model(span)
         and other.position < span.position
     ]
     return before[-1] if before else None

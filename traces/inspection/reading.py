@@ -247,6 +247,11 @@ def is_counted(span: SpanRecord) -> bool:
     return integer(span, "gen_ai.usage.input_tokens") > 0
 
 
+def asks_the_model(span: SpanRecord) -> bool:
+    """Whether a span is a request for an answer; one for a summary stands beside the loop."""
+    return span.kind == "model" and not text(span, "toolloop.purpose")
+
+
 def tool_title(span: SpanRecord) -> str:
     """Which tool a call is of: ``weather / get``, or the name that the model used."""
     server, tool = text(span, "toolloop.server"), text(span, "gen_ai.tool.name")

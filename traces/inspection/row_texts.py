@@ -5,6 +5,8 @@ Place in the house: ``traces.inspection``, pure.
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_lazy
+
 from traces.inspection.formats import clauses, count, duration, one_line, telling_argument
 from traces.inspection.marks import NOT_SENT, call_state, run_state, span_state
 from traces.inspection.own_words import own_line
@@ -100,12 +102,35 @@ def row_note(reading: Reading, span: SpanRecord) -> str:
             return _("level 2, no tools") if level == 2 else _("level %(n)d") % {"n": level}
         case "policy":
             return catalog_note(reading.payload(span, "toolloop.catalog"))
-    if span.kind == "compaction":
-        return _("%(before)s messages became %(after)s") % {
-            "before": count(number(span.attributes.get("toolloop.compaction.messages_before"))),
-            "after": count(number(span.attributes.get("toolloop.compaction.messages_after"))),
-        }
+        case "compaction":
+            return compaction_note(span)
     return ""
+
+
+COMPACTION_REASONS = {
+    "window": gettext_lazy("the request would have filled the window"),
+    "overflow": gettext_lazy("the provider found the request too long"),
+    "asked": gettext_lazy("a person asked for it"),
+}
+"""Why older messages were folded."""
+
+
+def compaction_note(span: SpanRecord) -> str:
+    """What a compaction did: "40 messages became 7, the request would have ..."."""
+    reason = str(COMPACTION_REASONS.get(text(span, "toolloop.compaction.reason"), ""))
+    if span.end_ns is None:
+        return clauses([_("a summary is being written"), reason])
+    if span.status != "ok":
+        return clauses([_("no summary could be written, nothing was folded"), reason])
+    became = _("%(before)s messages became %(after)s") % {
+        "before": count(integer(span, "toolloop.compaction.messages_before")),
+        "after": count(integer(span, "toolloop.compaction.messages_after")),
+    }
+    tokens = _("about %(before)s tokens became %(after)s") % {
+        "before": count(integer(span, "toolloop.compaction.tokens_before")),
+        "after": count(integer(span, "toolloop.compaction.tokens_after")),
+    }
+    return clauses([became, tokens, reason])
 
 
 def catalog_note(report: object) -> str:
@@ -178,7 +203,7 @@ def _model_note(span: SpanRecord) -> str:
     if span.status in ("cancelled", "lost"):
         return _("broken off")
     calls = integer(span, "toolloop.answer.calls")
-    said = _("answered")
+    said = _("wrote the summary") if text(span, "toolloop.purpose") else _("answered")
     if calls:
         said = ngettext("asked for %(n)d call", "asked for %(n)d calls", calls) % {"n": calls}
     finish = listed(span, "gen_ai.response.finish_reasons")

@@ -18,6 +18,7 @@ from traces.inspection.marks import call_state
 from traces.inspection.panel_models import SmellView
 from traces.inspection.reading import (
     Reading,
+    asks_the_model,
     integer,
     is_failed_call,
     listed,
@@ -114,7 +115,7 @@ def _cut_answers(reading: Reading, run: str) -> Iterator[SmellView]:
 
 def _unread(reading: Reading, run: str, calls: Sequence[SpanRecord]) -> Iterator[SmellView]:
     """Results that came after the model's last request."""
-    requests = [s for s in reading.spans if s.kind == "model" and s.run == run and s.turn != "F"]
+    requests = [s for s in reading.spans if asks_the_model(s) and s.run == run and s.turn != "F"]
     if reading.is_running or not requests:
         return
     last = requests[-1].start_ns

@@ -39,6 +39,7 @@ def summary_view(reading: Reading, span: SpanRecord) -> SummaryView:
         partial=optional_text(text(span, "toolloop.error.partial")),
         question=optional_text(reading.payload(span, "toolloop.message")),
         answer=optional_text(reading.payload(span, "toolloop.answer")),
+        compacted=optional_text(reading.payload(span, "toolloop.compaction.summary")),
         notice=optional_text(reading.payload(span, "toolloop.notice")),
         links=neighbour_links(reading, span),
     )

@@ -89,6 +89,8 @@ def facts_of(reading: Reading, span: SpanRecord) -> tuple[FactView, ...]:
             facts += answer_facts(reading, span)
         case "tool_call":
             facts += _call_facts(reading, span)
+        case "compaction":
+            facts += _compaction_facts(span)
         case "hook":
             facts.append(_fact(_("path"), text(span, "toolloop.hook.path"), is_code=True))
         case "turn" | "retry" | "fallback":
@@ -123,6 +125,8 @@ def _model_sentence(span: SpanRecord) -> str:
 
 def _answer_sentence(span: SpanRecord, model: str) -> str:
     calls = integer(span, "toolloop.answer.calls")
+    if text(span, "toolloop.purpose") == "summary":
+        return _("%(model)s wrote the summary of older messages") % {"model": model}
     if not calls:
         return _("%(model)s answered with text") % {"model": model}
     return ngettext(
@@ -153,6 +157,12 @@ def _call_sentence(span: SpanRecord) -> str:
     if "toolloop.repeated_alone" in span.attributes:
         parts.append(_("It failed in company first and ran once more, alone"))
     return sentences(parts)
+
+
+def _compaction_facts(span: SpanRecord) -> Iterator[FactView]:
+    yield _fact(_("messages folded"), count(integer(span, "toolloop.compaction.folded")))
+    window = integer(span, "toolloop.compaction.window")
+    yield _fact(_("window"), _("%(n)s tokens") % {"n": count(window)} if window else "")
 
 
 def _agent_facts(reading: Reading, span: SpanRecord) -> Iterator[FactView]:

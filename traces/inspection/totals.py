@@ -27,6 +27,7 @@ from traces.inspection.links import span_href
 from traces.inspection.marks import call_state, kind_view
 from traces.inspection.reading import (
     Reading,
+    asks_the_model,
     integer,
     is_counted,
     limits_of,
@@ -268,7 +269,7 @@ def _children(reading: Reading, answered: Sequence[SpanRecord]) -> str:
 
 def _first_token(reading: Reading) -> str:
     """From the first request to the first chunk of the first answer."""
-    requests = [span for span in reading.spans if span.kind == "model"]
+    requests = [span for span in reading.spans if asks_the_model(span)]
     for span in requests:
         first = first_token_in(reading, span)
         if first is not None:

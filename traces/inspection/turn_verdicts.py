@@ -23,6 +23,7 @@ from traces.inspection.marks import call_state
 from traces.inspection.own_words import own_clause
 from traces.inspection.reading import (
     Reading,
+    asks_the_model,
     integer,
     is_failed_call,
     is_waiting,
@@ -251,7 +252,7 @@ def _stopped(reading: Reading, turn: SpanRecord) -> TurnVerdict:
 def _answered(reading: Reading, turn: SpanRecord) -> TurnVerdict:
     below = list(reading.all_below(turn))
     calls = [span for span in below if span.kind == "tool_call"]
-    answers = [span for span in below if span.kind == "model" and span.status == "ok"]
+    answers = [span for span in below if asks_the_model(span) and span.status == "ok"]
     hook = _replacing_hook(reading, turn, below)
     attempt = max((integer(span, "toolloop.attempt") for span in answers), default=1)
     own = [span for span in calls if span.attributes.get("toolloop.run_by_provider")]

@@ -29,6 +29,7 @@ from traces.inspection.formats import clauses, count, sentences
 from traces.inspection.own_words import own_clause, own_line
 from traces.inspection.reading import (
     Reading,
+    asks_the_model,
     integer,
     is_waiting,
     listed,
@@ -133,11 +134,26 @@ def _advice(reading: Reading, agent: SpanRecord | None, end: RunEnd) -> str:
 def _completed(reading: Reading, agent: SpanRecord | None, end: RunEnd) -> str:
     if end.stop_reason == "delegated":
         return _delegated(reading, agent, end)
+    if end.stop_reason == "compacted":
+        return _compacted(reading, agent)
     if agent is None:
         return _("Answered.") if end.level == 1 else _("Answered by the fallback.")
     if end.level == 1:
         return _answered(reading, agent)
     return _("Answered by the fallback: %(why)s.") % {"why": _cause(reading, agent, end)}
+
+
+def _compacted(reading: Reading, agent: SpanRecord | None) -> str:
+    below = list(reading.all_below(agent)) if agent is not None else []
+    done = [span for span in below if span.kind == "compaction" and span.status == "ok"]
+    if not done:
+        return _("Asked to sum up the conversation, in which there was nothing to sum up.")
+    count_of = integer(done[-1], "toolloop.compaction.folded")
+    return ngettext(
+        "Summed up %(n)d message, as a person asked for it.",
+        "Summed up %(n)d messages, as a person asked for it.",
+        count_of,
+    ) % {"n": count_of}
 
 
 def _answered(reading: Reading, agent: SpanRecord) -> str:
@@ -156,7 +172,7 @@ def _answered(reading: Reading, agent: SpanRecord) -> str:
             "no text.",
             calls,
         ) % {"n": calls}
-    answers = [span for span in below if span.kind == "model" and span.status == "ok"]
+    answers = [span for span in below if asks_the_model(span) and span.status == "ok"]
     return sentences([_by_model(below, answers, calls), _half(answers)])
 
 

@@ -260,6 +260,17 @@ def _hook_raised(recorded: Recorded, run: RunTeller) -> None:
     run.end_fixed("hook_error", error)
 
 
+def _compacted(recorded: Recorded, run: RunTeller) -> None:
+    run.begin()
+    run.tell(events.CompactionStarted, turn=0, reason="asked", messages=13, tokens=1310)
+    run.say("The summary.")
+    run.tell(
+        events.Compacted, turn=0, reason="asked", summary="The summary.", messages_before=13,
+        messages_after=1, tokens_before=1310, tokens_after=107,
+    )  # fmt: skip
+    run.finish("completed", stop_reason="compacted", level=None)
+
+
 def _stopped(recorded: Recorded, run: RunTeller) -> None:
     run.begin()
     run.turn(0)
@@ -296,6 +307,10 @@ ENDINGS = (
         name="at once", tell=_at_once, status="completed", reason="answered", level=1,
         headline="Answered by the model at once, without a tool.",
         sentence="stopped: no tool calls",
+    ),
+    Ending(
+        name="summed up", tell=_compacted, status="completed", reason="compacted", level=None,
+        headline="Summed up 13 messages, as a person asked for it.",
     ),
     Ending(
         name="after tools", tell=_after_tools, status="completed", reason="answered", level=1,
