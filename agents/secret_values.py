@@ -5,9 +5,11 @@ Place in the house: ``agents``; ``traces`` calls it through the setting ``TOOLLO
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from django.conf import settings
 
@@ -31,6 +33,47 @@ def current_secrets() -> frozenset[str]:
     names = {*Provider.objects.values_list("api_key_env", flat=True), *_plainly_named()}
     found.update(os.environ.get(name, "") for name in names)
     return frozenset(value for value in found if value)
+
+
+SHORTEST_SECRET = 6
+"""Shorter values are not hidden: they would take half the words of a text with them."""
+
+HIDDEN = "[hidden]"
+
+
+def hide_secrets(value: Any, streamed: str = "") -> Any:
+    """A JSON value in which every known secret is ``[hidden]``.
+
+    ``streamed`` is what came in pieces: where a secret is in it, the pieces (``chunks``) are left
+    out whole, as none of them holds all of it.
+    """
+    secrets = [text for text in current_secrets() if len(text) >= SHORTEST_SECRET]
+    secrets.sort(key=len, reverse=True)
+    patterns = [re.compile(pattern) for pattern in settings.TOOLLOOP_TRACE_REDACT]
+    is_spread = any(text in streamed for text in secrets)
+    is_spread = is_spread or any(pattern.search(streamed) for pattern in patterns)
+
+    def hide(text: str) -> str:
+        for secret in secrets:
+            # In a chunk the secret stands as JSON writes it.
+            text = text.replace(secret, HIDDEN).replace(json.dumps(secret)[1:-1], HIDDEN)
+        for pattern in patterns:
+            text = pattern.sub(HIDDEN, text)
+        return text
+
+    def walk(item: Any) -> Any:
+        if isinstance(item, str):
+            return hide(item)
+        if isinstance(item, list | tuple):
+            return [walk(part) for part in item]
+        if isinstance(item, dict):
+            return {
+                hide(str(name)): [] if name == "chunks" and is_spread else walk(part)
+                for name, part in item.items()
+            }
+        return item
+
+    return walk(value)
 
 
 def _provider_keys() -> Iterator[str]:

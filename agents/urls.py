@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from agents import approval_views, health, views
+from agents import approval_views, health, transcript_views, views
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
@@ -12,6 +12,12 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("c/list/", views.conversation_list, name="conversation_list"),
     path("c/new/", views.new_conversation, name="new_conversation"),
+    path("c/import/", transcript_views.import_conversations, name="import_conversations"),
+    path(
+        "c/<str:conversation_id>/export/",
+        transcript_views.export_conversation,
+        name="export_conversation",
+    ),
     path("c/<str:conversation_id>/", views.conversation, name="conversation"),
     path("c/<str:conversation_id>/log/", views.log, name="conversation_log"),
     path("c/<str:conversation_id>/send/", views.send_message, name="send_message"),

@@ -28,6 +28,7 @@ from agents.admin.boxes import servers_view
 from agents.admin.choices import AssistantChoices
 from agents.admin.common import AppAdmin
 from agents.admin.folds import folds
+from agents.admin.loop_checks import answer_check, check_loop
 from agents.admin.marks import state
 from agents.admin.preview import PreviewView, preview_view
 from agents.admin.tool_reviews import missing_and_waiting
@@ -92,6 +93,9 @@ class AssistantAdmin(AppAdmin):
             path("preview/", view(self.show_preview), name="agents_assistant_preview"),
             path("ask/", view(self.ask_servers), name="agents_assistant_ask"),
             path("box/", view(self.show_servers), name="agents_assistant_box"),
+            path(
+                "<int:key>/check-loop/", view(self.check_loop), name="agents_assistant_check_loop"
+            ),
             path("<int:key>/versions/", view(self.show_versions), name="agents_assistant_versions"),
             *super().get_urls(),
         ]
@@ -163,6 +167,17 @@ class AssistantAdmin(AppAdmin):
             "opts": self.opts,
         }
         return render(request, "admin/agents/assistant/versions.html", context)
+
+    def check_loop(self, request: HttpRequest, key: int) -> HttpResponse:
+        """The three checks of an assistant's loop, asked now: for those who may change it."""
+        row = get_object_or_404(Assistant, pk=key, is_system=False)
+        if not self.has_change_permission(request, row):
+            raise PermissionDenied
+        if request.method != "POST":
+            return HttpResponseRedirect(reverse("admin:agents_assistant_change", args=[row.pk]))
+        view = check_loop(request, row)
+        page = {"title": _("Check of the loop"), "opts": self.opts}
+        return answer_check(request, row, view, {**self.admin_site.each_context(request), **page})
 
     def _bring_back(self, request: HttpRequest, row: Assistant) -> HttpResponse:
         if not self.has_change_permission(request, row):

@@ -198,32 +198,50 @@ _ACTS: Sequence[tuple[str, Callable[[Scene], ScriptedAnswer]]] = (
 
 _ORDER = re.compile(
     r"(?:call|use|run|invoke|调用|使用|运行)\s*(?:the tool|工具)?\s*`?"
-    r"(?P<name>[A-Za-z0-9-]+(?:__|\.| ?/ ?)[A-Za-z0-9_-]+)`?(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
+    r"(?P<name>[A-Za-z0-9-]+(?:__|\.| ?/ ?)[A-Za-z0-9_-]+)`?",
+    re.IGNORECASE,
 )
 
 
 def _ordered_call(scene: Scene) -> ScriptedAnswer | None:
-    """A plain request to call a given tool with given arguments."""
-    match = _ORDER.search(scene.question)
-    if match is None:
+    """A plain request to call given tools with given arguments, one after the other."""
+    orders = _orders(scene.question)
+    if not orders:
         return None
-    name = re.sub(r"\.| ?/ ?", "__", match["name"])
-    if scene.steps == 0:
-        start, end = match["rest"].find("{"), match["rest"].rfind("}")
-        raw = match["rest"][start : end + 1] if start >= 0 else "{}"
-        try:
-            arguments = json.loads(raw)
-            json.dumps(arguments)
-        except (ValueError, RecursionError):
-            arguments = {}
-        return ScriptedAnswer(calls=((name, arguments if isinstance(arguments, dict) else {}),))
+    if scene.steps < len(orders):
+        return ScriptedAnswer(calls=(orders[scene.steps],))
+    name = orders[-1][0]
     result = scene.results[-1] if scene.results else ""
     return ScriptedAnswer(
         text=scene.say(
             f"`{name}` gave:\n\n```\n{result}\n```", f"`{name}` 的结果：\n\n```\n{result}\n```"
         )
     )
+
+
+def _orders(question: str) -> list[tuple[str, JsonObject]]:
+    """The calls that a question asks for, in order; another one only behind whole arguments."""
+    orders: list[tuple[str, JsonObject]] = []
+    match = _ORDER.search(question)
+    while match is not None:
+        name = re.sub(r"\.| ?/ ?", "__", match["name"])
+        arguments, end = _ordered_arguments(question, match.end())
+        orders.append((name, arguments))
+        match = _ORDER.search(question, end) if end else None
+    return orders
+
+
+def _ordered_arguments(question: str, place: int) -> tuple[JsonObject, int]:
+    """The first object behind a place and where it ends; ``{}`` and 0 where there is none."""
+    start = question.find("{", place)
+    if start < 0:
+        return {}, 0
+    try:
+        value, end = json.JSONDecoder().raw_decode(question, start)
+        json.dumps(value)
+    except (ValueError, RecursionError):
+        return {}, 0
+    return value, end
 
 
 def _as_fallback(scene: Scene) -> ScriptedAnswer:

@@ -7,6 +7,7 @@ What lost its worker is in ``leases``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -22,6 +23,7 @@ from agents.loop.fixed_texts import fixed_answer
 from agents.loop.messages import JsonObject, JsonValue
 from agents.loop.prompts import language_of
 from agents.models import (
+    FINAL_STATUSES,
     Assistant,
     Conversation,
     Message,
@@ -121,6 +123,14 @@ def start_child_run(parent: Run, assistant: Assistant, owner: str) -> Run:
         lease_until=now + LEASE,
         started_at=now,
     )
+
+
+def store_ended_runs(runs: Sequence[Run]) -> None:
+    """Insert runs that ended elsewhere. Raises ``ValueError`` for one that has not ended."""
+    for run in runs:
+        if run.status not in FINAL_STATUSES:
+            raise ValueError(f"the run {run.pk} has not ended: {run.status}")
+    Run.objects.bulk_create(runs, batch_size=500)
 
 
 def keep_configuration(run_id: str, configuration: JsonObject) -> None:

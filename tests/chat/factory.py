@@ -174,7 +174,7 @@ class Talk:
             role="tool",
             content=text,
             turn=key.split(":")[1],
-            tool_call_id="call",
+            tool_call_id=f"call_{key.split(':')[3]}",
             call_key=key,
             outcome=outcome,
             duration_ms=milliseconds,

@@ -65,6 +65,8 @@ PAGES: dict[str, Page] = {
     "delete_conversation": Page(
         path=of_conversation("delete_conversation"), method="post", owner=302
     ),
+    "export_conversation": Page(path=of_conversation("export_conversation")),
+    "import_conversations": Page(path=lambda talk: "/c/import/", other=200),
     "attachment": Page(path=picture),
     "approvals": Page(path=lambda talk: "/approvals/", other=200),
     "decide_approval": Page(
