@@ -22,6 +22,7 @@ ALLOWED_HOSTS = list(ENVIRONMENT.allowed_hosts)
 
 TOOLLOOP_WEB_TAKES_RUNS = ENVIRONMENT.web_takes_runs
 TOOLLOOP_ALLOW_STDIO = ENVIRONMENT.allow_stdio
+TOOLLOOP_EMBEDDINGS = ENVIRONMENT.embeddings
 TOOLLOOP_EVENT_SINKS = ENVIRONMENT.event_sinks
 TOOLLOOP_TRACE_RETENTION = "agents.retention.days_by_assistant"
 TOOLLOOP_TRACE_SECRETS = "agents.secret_values.current_secrets"
