@@ -48,6 +48,10 @@ class Environment:
     allow_stdio: bool
     is_https: bool
     embeddings: str
+    workspaces: str
+    workspace_scope: str
+    workspace_deny: tuple[str, ...]
+    workspace_unwalled: bool
     event_sinks: tuple[str, ...]
     encryption_keys: tuple[str, ...]
     trusted_hosts: tuple[str, ...]
@@ -83,6 +87,12 @@ def read_environment(environ: Mapping[str, str], base_dir: Path) -> Environment:
         allow_stdio=_read_bool(environ, "TOOLLOOP_ALLOW_STDIO", default=True),
         is_https=_read_bool(environ, "TOOLLOOP_HTTPS", default=False),
         embeddings=_read_embeddings(environ),
+        workspaces=_text(environ, "TOOLLOOP_WORKSPACES") or str(base_dir / "var" / "workspaces"),
+        workspace_scope=_read_choice(
+            environ, "TOOLLOOP_WORKSPACE_SCOPE", ("conversation", "assistant")
+        ),
+        workspace_deny=_read_patterns(environ, "TOOLLOOP_WORKSPACE_DENY"),
+        workspace_unwalled=_read_bool(environ, "TOOLLOOP_WORKSPACE_UNWALLED", default=False),
         event_sinks=_read_sinks(environ),
         encryption_keys=_read_encryption_keys(environ),
         trusted_hosts=_read_list(
@@ -125,6 +135,14 @@ def _read_bool(environ: Mapping[str, str], name: str, *, default: bool) -> bool:
     if text.lower() in FALSE_WORDS:
         return False
     raise refuse(name, "true or false", repr(text))
+
+
+def _read_choice(environ: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
+    """One of these words, the first by default."""
+    text = _text(environ, name) or choices[0]
+    if text not in choices:
+        raise refuse(name, " or ".join(choices), repr(text))
+    return text
 
 
 def _read_embeddings(environ: Mapping[str, str]) -> str:

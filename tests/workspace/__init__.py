@@ -1,0 +1,1 @@
+"""Directories in which assistants work."""
