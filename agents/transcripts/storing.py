@@ -152,6 +152,7 @@ class _Storing:
             message_id=self.messages.get(record.message),
             answer_id=self.messages.get(record.answer),
             trace_id=self.traces.setdefault(record.trace or record.id, new_id()),
+            configuration=_configuration(record),
             status=record.status,
             stop_reason=record.stop_reason,
             level=record.level,
@@ -175,6 +176,12 @@ class _Storing:
             return details
         through = self.messages.get(str(folded.get("through") or ""), "")
         return {**details, COMPACTION: {**folded, "through": through}}
+
+
+def _configuration(record: RunRecord) -> JsonObject:
+    """What the chat shows of it."""
+    shown: JsonObject = {"model": record.model, "limits": record.limits}
+    return {name: value for name, value in shown.items() if value}
 
 
 def _keep_times(

@@ -87,6 +87,8 @@ def _run(row: Run) -> JsonObject:
         "answer": row.answer_id,
         "trace": row.trace_id,
         "assistant": row.assistant.assistant_id if row.assistant else None,
+        "model": _shown(row, "model", str),
+        "limits": _shown(row, "limits", dict),
         "status": row.status,
         "stop_reason": row.stop_reason,
         "level": row.level,
@@ -99,6 +101,12 @@ def _run(row: Run) -> JsonObject:
         "started_at": _moment(row.started_at),
         "finished_at": _moment(row.finished_at),
     }
+
+
+def _shown(row: Run, name: str, kind: type) -> JsonValue:
+    """What the chat shows of a run's configuration; nothing else of it is the person's own."""
+    value = row.configuration.get(name) if isinstance(row.configuration, dict) else None
+    return value if isinstance(value, kind) else None
 
 
 def _message(row: Message, attachments: list[JsonObject]) -> JsonObject:
