@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -101,10 +101,9 @@ class _Storing:
         Message.objects.bulk_create(rows, batch_size=BATCH)
         for run, message_id, answer_id in named:
             run.message_id, run.answer_id = message_id, answer_id
+        Run.objects.bulk_update(runs, ["message", "answer"], batch_size=BATCH)
         _keep_times(rows, record.messages)
         _keep_times(runs, record.runs)
-        Message.objects.bulk_update(rows, ["created_at"], batch_size=BATCH)
-        Run.objects.bulk_update(runs, ["created_at", "message", "answer"], batch_size=BATCH)
         Attachment.objects.bulk_create(
             (
                 Attachment(
@@ -188,8 +187,16 @@ def _keep_times(
     rows: Sequence[Message] | Sequence[Run],
     records: Sequence[MessageRecord] | Sequence[RunRecord],
 ) -> None:
-    """The times of the file, which inserting does not take; rows without one keep their order."""
+    """Store the times of the file, which inserting does not take; rows without one keep their
+    order."""
     last: datetime | None = None
+    times: list[tuple[object, str]] = []
     for row, record in zip(rows, records, strict=True):
         behind = last + timedelta(microseconds=1) if last is not None else row.created_at
-        last = row.created_at = record.created_at or behind
+        last = record.created_at or behind
+        times.append((connection.ops.adapt_datetimefield_value(last), row.pk))
+    if times:
+        table = rows[0]._meta.db_table
+        with connection.cursor() as cursor:
+            # The ORM would take a second for every thousand of them.
+            cursor.executemany(f"UPDATE {table} SET created_at = %s WHERE id = %s", times)

@@ -43,9 +43,12 @@ def _lines(
     yield _line(_conversation(conversation))
     for run in runs:
         yield _line(_run(run))
+    # Read one message at a time: together they may be larger than memory.
+    found = Attachment.objects.filter(message__conversation=conversation)
+    with_files = set(found.values_list("message_id", flat=True))
     for message in messages:
-        attachments = message.attachments.order_by("position") if message.role == "tool" else ()
-        yield _line(_message(message, [_attachment(row) for row in attachments]))
+        files = message.attachments.order_by("position") if message.pk in with_files else ()
+        yield _line(_message(message, [_attachment(row) for row in files]))
 
 
 def _in_order(rows: list[Message]) -> list[Message]:
