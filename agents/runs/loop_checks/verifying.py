@@ -21,7 +21,7 @@ from agents.loop.messages import JsonObject, JsonValue, Message, Role, ToolCall
 from agents.loop.request import RunRequest
 from agents.loop.run import run_loop
 from agents.models import Assistant
-from agents.runs.loop_checks.asking import ANSWER_SECONDS, Recording, ask
+from agents.runs.loop_checks.asking import Recording, ask
 from agents.runs.loop_checks.judging import Found, judge_call, judge_continuation, judge_loop
 from agents.runs.loop_checks.opening import (
     CheckOutside,
@@ -83,7 +83,7 @@ async def verify_loop(
     began = time.monotonic()
     plan = await sync_to_async(read_plan)(assistant, wish.user_id if wish else None)
     resources = RunResources(observers=[])
-    checker = _Checker(plan, resources, wish or Wish(), began + seconds, tell)
+    checker = _Checker(plan, resources, wish or Wish(), seconds, began + seconds, tell)
     try:
         await checker.check_all()
     finally:
@@ -106,6 +106,7 @@ class _Checker:
     plan: RunPlan
     resources: RunResources
     wish: Wish
+    seconds: float
     end: float
     tell: Callable[[LoopCheck], None] | None
     opened: OpenedAssistant | None = None
@@ -135,13 +136,14 @@ class _Checker:
 
     async def _open(self) -> bool:
         """Whether there is a model and a call to ask for. Raises ``ToolUnusable``."""
+        limit = self._limit(1)
         try:
-            async with asyncio.timeout_at(self._deadline()):
+            async with asyncio.timeout(limit):
                 self.opened = await open_assistant(self.plan, self.resources)
         except ModelError as error:
             await self._found(1, (Cause.MODEL_FAILED, _facts_of(error)))
         except TimeoutError:
-            await self._found(1, (Cause.TIME, {"seconds": f"{ANSWER_SECONDS:g}"}))
+            await self._found(1, (Cause.TIME, {"seconds": f"{limit:.0f}"}))
         if self.opened is None:
             await self._skip(2, Cause.EARLIER, number=1)
             return False
@@ -186,8 +188,7 @@ class _Checker:
         if self.end <= time.monotonic():
             await self._found(number, (Cause.NO_TIME, {}))
             return
-        left = self.end - time.monotonic()
-        limit = left if number == 3 else min(left, ANSWER_SECONDS)
+        limit = self._limit(number)
         try:
             async with asyncio.timeout(limit):
                 found: Found = await look(recording)  # type: ignore[misc]
@@ -277,9 +278,10 @@ class _Checker:
         if self.tell is not None:
             self.tell(check)
 
-    def _deadline(self) -> float:
+    def _limit(self, number: int) -> float:
+        """The seconds of a check: all that are left for the last, at most half of all before."""
         left = max(self.end - time.monotonic(), 0.0)
-        return asyncio.get_running_loop().time() + min(left, ANSWER_SECONDS)
+        return left if number == 3 else min(left, self.seconds / 2)
 
 
 def _result_of(call: ToolCall) -> Message:
