@@ -17,7 +17,7 @@ from agents.loop.catalog import OfferedTool
 from agents.loop.errors import ModelError, ModelRefused
 from agents.loop.events import Event
 from agents.loop.interfaces import ModelAnswer
-from agents.loop.messages import JsonObject, JsonValue, Message, Role, ToolCall
+from agents.loop.messages import JsonObject, JsonValue, Message, Role
 from agents.loop.request import RunRequest
 from agents.loop.run import run_loop
 from agents.models import Assistant
@@ -30,8 +30,13 @@ from agents.runs.loop_checks.opening import (
     read_plan,
 )
 from agents.runs.loop_checks.outcomes import LoopCheck, LoopReport, Verdict
-from agents.runs.loop_checks.questions import hand_made_call, question_for, steps_for
-from agents.runs.loop_checks.tools import HAND_FED, PlannedCall, plan_calls
+from agents.runs.loop_checks.questions import (
+    hand_made_call,
+    hand_made_result,
+    question_for,
+    steps_for,
+)
+from agents.runs.loop_checks.tools import PlannedCall, plan_calls
 from agents.runs.loop_checks.words import Cause
 from agents.runs.plans import RunPlan
 from agents.runs.resources import RunResources
@@ -226,7 +231,7 @@ class _Checker:
                 provider=self.opened.target.provider,
                 extra=given.extra,
             ),
-            *(_result_of(call) for call in made),
+            *(hand_made_result(call) for call in made),
         ]
         return judge_continuation(await ask(self.opened, messages, recording), made)
 
@@ -282,10 +287,6 @@ class _Checker:
         """The seconds of a check: all that are left for the last, at most half of all before."""
         left = max(self.end - time.monotonic(), 0.0)
         return left if number == 3 else min(left, self.seconds / 2)
-
-
-def _result_of(call: ToolCall) -> Message:
-    return Message(role=Role.TOOL, content=HAND_FED, tool_call_id=call.id, call_key=call.key)
 
 
 def _dotted(tool: OfferedTool) -> str:
