@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from asgiref.sync import sync_to_async
 
 from agents.loop.catalog import OfferedTool
 from agents.loop.errors import ModelError, ModelRefused
-from agents.loop.events import Event
 from agents.loop.interfaces import ModelAnswer
 from agents.loop.messages import JsonObject, JsonValue, Message, Role
 from agents.loop.request import RunRequest
@@ -253,9 +252,8 @@ class _Checker:
             user=str(self.wish.user_id or ""),
         )
         outcome = await run_loop(request, outside=outside, emit=recording.take)
-        events: Sequence[Event] = recording.events
         limits = self.plan.assistant.limits
-        return judge_loop(outcome, events, planned=len(self.planned), limits=limits)
+        return judge_loop(outcome, recording.events, planned=len(self.planned), limits=limits)
 
     async def _skip(self, first: int, cause: Cause, **facts: int) -> None:
         """This check and those after it are not asked, for one reason."""
