@@ -15,10 +15,32 @@ marks no function offers all public functions defined in it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 MARK = "__toolloop_tool__"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallContext:
+    """For whom a tool is called: primary keys of the user and the assistant, ids of the
+    conversation and the run. ``None`` and empty where an operator tries a tool out.
+    """
+
+    user_id: int | None = None
+    assistant_id: int | None = None
+    conversation: str = ""
+    run: str = ""
+
+
+CALL: ContextVar[CallContext | None] = ContextVar("toolloop_call", default=None)
+
+
+def current_call() -> CallContext | None:
+    """For whom the tool that runs now was called; ``None`` outside of a call."""
+    return CALL.get()
+
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

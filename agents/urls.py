@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from agents import approval_views, health, transcript_views, views
+from agents import approval_views, health, note_views, transcript_views, views
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
@@ -24,6 +24,8 @@ urlpatterns = [
     path("c/<str:conversation_id>/rename/", views.rename_conversation, name="rename_conversation"),
     path("c/<str:conversation_id>/pin/", views.pin_conversation, name="pin_conversation"),
     path("c/<str:conversation_id>/delete/", views.delete_conversation, name="delete_conversation"),
+    path("notes/", note_views.notes, name="notes"),
+    path("notes/delete/", note_views.delete_note, name="delete_note"),
     path("approvals/", approval_views.approvals, name="approvals"),
     path("approvals/decide/", approval_views.decide, name="decide_approval"),
     path("attachments/<str:message_id>/<int:position>/", views.attachment, name="attachment"),

@@ -43,7 +43,7 @@ COMMANDS = sorted(
 
 
 def test_there_is_something_to_document() -> None:
-    assert len(VARIABLES) == 19
+    assert len(VARIABLES) >= 19
     assert "import_config" in COMMANDS
 
 

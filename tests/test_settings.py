@@ -26,6 +26,7 @@ def test_an_empty_environment_gives_the_defaults(tmp_path: Path) -> None:
     environment = read_environment({}, tmp_path)
     assert environment.debug is False
     assert environment.web_takes_runs is True
+    assert environment.is_https is False
     assert environment.allowed_hosts == ("127.0.0.1", "localhost", "[::1]")
     assert environment.event_sinks == ("traces.recorder.TraceSink",)
     assert environment.database["NAME"] == str(tmp_path / "var" / "toolloop.sqlite3")
@@ -50,6 +51,8 @@ def test_values_are_taken(tmp_path: Path) -> None:
         DATABASE_URL="postgres://u:p%40ss@127.0.0.1:5433/name",
         REDIS_URL="redis://127.0.0.1:6379/1",
         TOOLLOOP_WEB_TAKES_RUNS="0",
+        TOOLLOOP_HTTPS="on",
+        TOOLLOOP_EMBEDDINGS="openai/text/small",
         TOOLLOOP_EVENT_SINKS="a.B,c.d.E",
         TOOLLOOP_ENCRYPTION_KEYS=",".join(keys),
         TOOLLOOP_ALLOWED_HOSTS="127.0.0.1:9001,[::1]:80,*.example.org",
@@ -64,6 +67,8 @@ def test_values_are_taken(tmp_path: Path) -> None:
     assert environment.database["PORT"] == 5433
     assert environment.redis_url == "redis://127.0.0.1:6379/1"
     assert environment.web_takes_runs is False
+    assert environment.is_https is True
+    assert environment.embeddings == "openai/text/small"
     assert environment.event_sinks == ("a.B", "c.d.E")
     assert environment.encryption_keys == tuple(keys)
     assert environment.trusted_hosts == ("127.0.0.1:9001", "[::1]:80", "*.example.org")
@@ -82,6 +87,8 @@ NONSENSE = {
     ],
     "REDIS_URL": ["127.0.0.1:6379", "http://h", "redis://", "redis://h:x"],
     "TOOLLOOP_WEB_TAKES_RUNS": ["worker"],
+    "TOOLLOOP_HTTPS": ["https", "443"],
+    "TOOLLOOP_EMBEDDINGS": ["openai", "/m", "openai/"],
     "TOOLLOOP_EVENT_SINKS": ["TraceSink", "a-b.C", "a..B", "a.B c.D", "/x/y"],
     "TOOLLOOP_ENCRYPTION_KEYS": ["secretpw", "A" * 44, "A" * 43, "é" * 44],
     "TOOLLOOP_ALLOWED_HOSTS": ["http://h", "a b", "h:x", "h/x"],

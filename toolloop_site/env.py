@@ -46,6 +46,8 @@ class Environment:
     redis_url: str
     web_takes_runs: bool
     allow_stdio: bool
+    is_https: bool
+    embeddings: str
     event_sinks: tuple[str, ...]
     encryption_keys: tuple[str, ...]
     trusted_hosts: tuple[str, ...]
@@ -79,6 +81,8 @@ def read_environment(environ: Mapping[str, str], base_dir: Path) -> Environment:
         redis_url=_read_url(environ, "REDIS_URL", ("redis", "rediss", "unix")),
         web_takes_runs=_read_bool(environ, "TOOLLOOP_WEB_TAKES_RUNS", default=True),
         allow_stdio=_read_bool(environ, "TOOLLOOP_ALLOW_STDIO", default=True),
+        is_https=_read_bool(environ, "TOOLLOOP_HTTPS", default=False),
+        embeddings=_read_embeddings(environ),
         event_sinks=_read_sinks(environ),
         encryption_keys=_read_encryption_keys(environ),
         trusted_hosts=_read_list(
@@ -121,6 +125,15 @@ def _read_bool(environ: Mapping[str, str], name: str, *, default: bool) -> bool:
     if text.lower() in FALSE_WORDS:
         return False
     raise refuse(name, "true or false", repr(text))
+
+
+def _read_embeddings(environ: Mapping[str, str]) -> str:
+    """``provider/model``, or empty."""
+    text = _text(environ, "TOOLLOOP_EMBEDDINGS")
+    provider, _, model = text.partition("/")
+    if text and not (provider.strip() and model.strip()):
+        raise refuse("TOOLLOOP_EMBEDDINGS", "the id of a provider, a slash, a model", repr(text))
+    return text
 
 
 def _read_number(environ: Mapping[str, str], name: str, *, default: int) -> int:

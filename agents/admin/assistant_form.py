@@ -113,7 +113,8 @@ class AssistantForm(TrustForm):
         field = self.fields[name]
         field.required = False
         default = Assistant._meta.get_field(name).get_default()
-        shown = _("no limit") if default is None else f"{default:g}"
+        unset = _("unknown") if name == "context_window" else _("no limit")
+        shown = unset if default is None else f"{default:g}"
         field.widget.attrs["placeholder"] = shown
 
     def _read_choices(self) -> AssistantChoices:

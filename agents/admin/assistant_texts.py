@@ -103,7 +103,8 @@ HELP = {
     "trace_days": _("Older ones go when prune_traces runs. Empty: its own --days, or for ever."),
     "tool_limits": _(
         "They win over the server's and the assistant's. An empty field leaves those; an empty row "
-        "goes. A tool is named with its server: weather.get."
+        "goes. A tool is named with its server: weather.get. A tool that is polled may give the "
+        "same result as often as it likes."
     ),
     "groups": _("None: everybody who can log in."),
     "trace_groups": _(

@@ -23,6 +23,8 @@ from agents.loop.messages import JsonObject, JsonValue
 MORE = "more"
 """What has no column, as JSON in a hidden field."""
 
+TICKED = "on"
+
 _EMPTY_ROWS = 3
 _NUMBER = re.compile(r"-?[0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?", re.IGNORECASE)
 
@@ -31,12 +33,13 @@ Row = dict[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: its name in the object, its label, and whether it holds a number. ``hint`` is
-    shown where nothing was entered."""
+    """One column: its name in the object, its label, and whether it holds a number, or is a box to
+    tick. ``hint`` is shown where nothing was entered."""
 
     name: str
     label: str | Promise
     is_number: bool = True
+    is_box: bool = False
     hint: str = ""
     size: int = 8
 
@@ -130,11 +133,14 @@ class EntryRowsField(forms.Field):
         """What a column that is no number means."""
         return written
 
+    def _meant(self, column: Column, written: str) -> JsonValue:
+        if column.is_box:
+            return True
+        return _number(written) if column.is_number else self.text(column.name, written)
+
     def _entry(self, name: str, row: Row) -> JsonObject:
         entry: JsonObject = {
-            column.name: _number(row[column.name])
-            if column.is_number
-            else self.text(column.name, row[column.name])
+            column.name: self._meant(column, row[column.name])
             for column in self.columns[1:]
             if row[column.name]
         }
@@ -145,6 +151,12 @@ class EntryRowsField(forms.Field):
         if not isinstance(more, dict):
             raise ValidationError(_("%(name)s: load the page again.") % {"name": name})
         return {**more, **entry}
+
+
+def _shown(value: JsonValue) -> str:
+    if isinstance(value, bool):
+        return TICKED if value else ""
+    return str(value).removesuffix(".0")
 
 
 def rows_of(entries: object, columns: Sequence[Column]) -> list[Row]:
@@ -158,7 +170,7 @@ def _row(name: str, entry: Mapping[str, JsonValue], columns: Sequence[Column]) -
     more = {key: value for key, value in entry.items() if key not in shown}
     return {
         columns[0].name: name,
-        **{key: str(entry[key]).removesuffix(".0") if key in entry else "" for key in shown},
+        **{key: _shown(entry[key]) if key in entry else "" for key in shown},
         MORE: json.dumps(more) if more else "",
     }
 

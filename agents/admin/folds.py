@@ -24,8 +24,7 @@ BEFORE = {
 AFTER = {
     "limits": (
         "tool_loop", "max_turn", *LIMITS, "on_tool_error", "fallback_assistant", "sandbox",
-        "tool_limits", *COMPACTION,
-        "trace_days",
+        *COMPACTION, "trace_days", "tool_limits",
     ),
     "hooks": (*HOOK_FIELDS, "trust_names"),
     "people": PEOPLE,

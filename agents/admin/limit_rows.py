@@ -1,4 +1,4 @@
-"""Limits of single tools of an assistant: seconds, characters, calls.
+"""Limits of single tools of an assistant: seconds, characters, calls, and whether they are polled.
 
 Place in the house: ``agents.admin``. The names are those of ``agents.bundle.tool_limits``.
 """
@@ -15,6 +15,7 @@ COLUMNS = (
     Column(name="tool_max_seconds", label=gettext_lazy("Seconds in all")),
     Column(name="tool_result_max_chars", label=gettext_lazy("Characters of a result")),
     Column(name="max_calls", label=gettext_lazy("Calls in a run")),
+    Column(name="polling", label=gettext_lazy("Polling"), is_number=False, is_box=True),
 )
 
 

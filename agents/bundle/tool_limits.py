@@ -8,7 +8,9 @@ from __future__ import annotations
 from agents.bundle.reading import ObjectReader
 from agents.loop.messages import JsonObject
 
-FIELDS = ("tool_timeout_seconds", "tool_max_seconds", "tool_result_max_chars", "max_calls")
+FIELDS = (
+    "tool_timeout_seconds", "tool_max_seconds", "tool_result_max_chars", "max_calls", "polling",
+)  # fmt: skip
 
 
 def read_tool_limits(reader: ObjectReader) -> JsonObject:
@@ -27,6 +29,8 @@ def read_tool_limits(reader: ObjectReader) -> JsonObject:
         for name in ("tool_result_max_chars", "max_calls"):
             if name in entry.value:
                 limits[name] = entry.whole(name, default=1, minimum=1)
+        if "polling" in entry.value:
+            limits["polling"] = entry.boolean("polling", default=False)
         entry.finish()
         found[key] = limits
     nested.ignore(*nested.value)

@@ -61,6 +61,10 @@ STARTERS: tuple[tuple[str, str], ...] = (
     ("失败的工具", "亚特兰蒂斯的天气怎么样?"),
     ("A slow tool to stop", "Run the survey of all weather stations."),
     ("可停止的慢工具", "运行所有气象站的普查。"),
+    ("Something to remember", "Remember that my cat is called Turing."),
+    ("要记住的事", "请记住我的猫叫图灵。"),
+    ("What is remembered", "What do you remember about my cat?"),
+    ("记得什么", "关于我的猫你记得什么？"),
     ("An approval", "Delete all my notes."),
     ("需要批准", "删除我的所有笔记。"),
 )
@@ -186,6 +190,30 @@ def _delete(scene: Scene) -> ScriptedAnswer:
     return ScriptedAnswer(text=scene.say("Done: ", "完成：") + scene.results[-1])
 
 
+def _remember(scene: Scene) -> ScriptedAnswer:
+    if scene.steps == 0:
+        said = re.sub(r"^(remember that|请记住)\s*", "", scene.question, flags=re.IGNORECASE)
+        text = scene.say("I will write that down.", "我把它记下来。")
+        return _call(scene, "memory__memory_write", {"text": said}, text)
+    if scene.results[-1].startswith("Error"):
+        return ScriptedAnswer(text=scene.say("I have not noted it.", "没有记下来。"))
+    return ScriptedAnswer(text=scene.say("Noted.", "记下了。"))
+
+
+def _recall(scene: Scene) -> ScriptedAnswer:
+    if scene.steps == 0:
+        text = scene.say("Let me look into the notes.", "我查一下笔记。")
+        return _call(scene, "memory__memory_search", {"query": scene.question}, text)
+    try:
+        found = json.loads(scene.results[-1])
+    except ValueError:
+        found = []
+    pieces = [str(item.get("text", "")).strip() for item in _list(found) if isinstance(item, dict)]
+    if not pieces:
+        return ScriptedAnswer(text=scene.say("I found nothing on that.", "没有找到相关内容。"))
+    return ScriptedAnswer(text=scene.say("My notes say: ", "笔记里写着：") + pieces[0])
+
+
 _ACTS: Sequence[tuple[str, Callable[[Scene], ScriptedAnswer]]] = (
     (r"what should i wear|适合穿什么", _dress),
     (r"compare the weather|比较.*天气", _compare),
@@ -194,6 +222,8 @@ _ACTS: Sequence[tuple[str, Callable[[Scene], ScriptedAnswer]]] = (
     (r"atlantis|亚特兰蒂斯", _fail),
     (r"survey|普查", _survey),
     (r"delete all|删除.*笔记", _delete),
+    (r"what do you remember|你记得什么", _recall),
+    (r"^(remember that|请记住)", _remember),
 )
 
 _ORDER = re.compile(

@@ -21,10 +21,12 @@ from agents.demo import PRACTICE_BASE_URL, PRACTICE_MODEL
 from agents.demo.script import STARTERS
 from agents.loop.errors import ModelError
 from agents.models import Assistant, AssistantServer, Provider, Server, Transport
+from agents.runs.trust import BUILT_IN_SERVERS
 
 DEMO_ASSISTANT = "demo"
 OPERATOR = "operator"
 SERVERS = ("weather", "calculator", "notes")
+MEMORY = "memory"
 PRACTICE_NAME = "Practice model (scripted, no AI)"
 
 PROMPT = (
@@ -125,13 +127,21 @@ def _find_missing_model() -> None:
 
 
 def _make_servers() -> list[Server]:
-    return [
+    own = [
         Server.objects.get_or_create(
             server_id=name,
             defaults={"transport": Transport.STDIO, "args": _arguments(name), **_place()},
         )[0]
         for name in SERVERS
     ]
+    built_in = [
+        Server.objects.get_or_create(
+            server_id=name,
+            defaults={"transport": Transport.PYTHON, "module": f"{BUILT_IN_SERVERS}.{name}"},
+        )[0]
+        for name in (MEMORY,)
+    ]
+    return [*own, *built_in]
 
 
 def _arguments(name: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 Place in the house: ``agents.loop``, pure. Rules come from the assistant's ``approval``:
 ``default``, exact ``server.tool`` and patterns ``server.git*``; ``deny`` beats everything, then the
-exact name, then patterns with ``ask`` before ``allow``, then the default.
+exact name, then patterns with ``ask`` before ``allow``, then what is asked about anyway, then the
+default.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+
+ASKED = ("memory.memory_write", "workspace.*")
+"""Tools of the built-in servers that a person is asked about where no rule says otherwise."""
 
 
 class Decision(StrEnum):
@@ -48,6 +52,10 @@ class ApprovalPolicy:
         fitting = [rule for rule in self.rules if rule.server == server and _fits(rule, tool)]
         for rule in sorted(fitting, key=_rank):
             return rule.decision, rule.text
+        if self.default is Decision.ALLOW:
+            for pattern in ASKED:
+                if fnmatchcase(f"{server}.{tool}", pattern):
+                    return Decision.ASK, pattern
         return self.default, "default"
 
 

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 
 from agents.loop.catalog import ServerChoice, read_server_choices
+from agents.loop.circles import Circles
 from agents.loop.errors import HookError, ServerUnavailable
 from agents.loop.events import CatalogBuilt, Emit, RunStarted
 from agents.loop.hook_context import build_context
@@ -31,7 +32,7 @@ def open_run(request: RunRequest, outside: Outside, emit: Emit, clock: Clock) ->
         outside=outside,
         clock=clock,
         sink=emit,
-        guards=Guards(limits),
+        guards=Guards(limits, Circles(limits.repeat_limit)),
         timer=RunTimer(max(limits.run_timeout_seconds - used, 1.0), request.timer_above),
         messages=[*request.history, *new],
         metadata=dict(request.metadata),

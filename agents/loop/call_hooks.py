@@ -60,7 +60,7 @@ async def apply_before_hook(run: RunState, prepared: PreparedCall) -> PreparedCa
 
 
 async def finish_call(run: RunState, prepared: PreparedCall, result: ToolResult) -> ToolResult:
-    """The result after the after_tool_call hook, counted by the guards."""
+    """The result after the after_tool_call hook."""
     hook = run.assistant.hooks.after_tool_call
     if hook is not None:
         returned = await call_hook(
@@ -76,7 +76,6 @@ async def finish_call(run: RunState, prepared: PreparedCall, result: ToolResult)
                 returned, "after_tool_call", hook.path, {"content", "error"}
             )
             result = _changed(result, change, own_names(prepared.tool))
-    run.guards.note_result(prepared.call.name, prepared.equal, result)
     return result
 
 

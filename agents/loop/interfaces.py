@@ -93,14 +93,16 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolLimits:
-    """Limits that belong to a server or tool; ``None`` means the assistant's own. ``result_chars``
-    and ``calls`` (in one run) are set for single tools alone."""
+    """Limits that belong to a server or tool; ``None`` means the assistant's own. ``result_chars``,
+    ``calls`` (in one run) and ``is_polling`` (the same call with the same result is no circle) are
+    set for single tools alone."""
 
     idle_seconds: float | None = None
     hard_seconds: float | None = None
     parallel_calls: int | None = None
     result_chars: int | None = None
     calls: int | None = None
+    is_polling: bool = False
 
     def narrowed(self, own: ToolLimits) -> ToolLimits:
         """These limits with those of one tool in their place where it has some."""
@@ -110,6 +112,7 @@ class ToolLimits:
             parallel_calls=self.parallel_calls,
             result_chars=own.result_chars,
             calls=own.calls,
+            is_polling=own.is_polling,
         )
 
 

@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
+from agents.loop.circles import Circles
 from agents.loop.messages import JsonObject
-from agents.loop.results import Outcome, ToolResult
+from agents.loop.results import ToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,41 +38,17 @@ class RunLimits:
         return limits if context_window is None else {**limits, "context_window": context_window}
 
 
-NOT_EXECUTED = frozenset(
-    {
-        Outcome.INVALID_ARGUMENTS,
-        Outcome.UNKNOWN_TOOL,
-        Outcome.NOT_ALLOWED,
-        Outcome.DENIED,
-        Outcome.SKIPPED,
-        Outcome.CANCELLED,
-        Outcome.INTERRUPTED,
-    }
-)
-
-
 @dataclass(slots=True)
 class Guards:
-    """Counts that end a run which goes in circles: repeats, errors in a row, cut-off calls in a
+    """Counts that end a run which goes nowhere: circles, errors in a row, cut-off calls in a
     row.
     """
 
     limits: RunLimits
+    circles: Circles
     failed_turns: int = 0
     truncated_answers: int = 0
-    is_refused_twice: bool = False
     _calls: Counter[str] = field(default_factory=Counter)
-    _results: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    _refused: set[tuple[str, str]] = field(default_factory=set)
-    _refused_now: set[tuple[str, str]] = field(default_factory=set)
-
-    def is_repeat(self, tool: str, arguments: str) -> bool:
-        """Whether this call already gave the same result ``repeat_limit`` times."""
-        return any(
-            count >= self.limits.repeat_limit
-            for (name, text, _), count in self._results.items()
-            if name == tool and text == arguments
-        )
 
     def take_call(self, tool: str, most: int | None) -> bool:
         """Count a call that is about to run; ``False``, uncounted, where the tool had ``most``."""
@@ -80,21 +57,9 @@ class Guards:
         self._calls[tool] += 1
         return True
 
-    def note_refusal(self, tool: str, arguments: str) -> None:
-        """Note a refused repeat; one that the model was told of before ends the loop."""
-        if (tool, arguments) in self._refused:
-            self.is_refused_twice = True
-        self._refused_now.add((tool, arguments))
-
-    def note_result(self, tool: str, arguments: str, result: ToolResult) -> None:
-        """Count an executed call with what came of it."""
-        if result.outcome not in NOT_EXECUTED and not result.is_kept:
-            self._results[tool, arguments, f"{result.outcome}\n{result.full_text}"] += 1
-
     def note_answer(self, *, is_truncated: bool) -> None:
         """A new answer: the model knows of all refusals so far. Counts cut-off ones in a row."""
-        self._refused |= self._refused_now
-        self._refused_now.clear()
+        self.circles.note_answer()
         self.truncated_answers = self.truncated_answers + 1 if is_truncated else 0
 
     def note_turn(self, results: Sequence[ToolResult]) -> None:
@@ -109,7 +74,7 @@ class Guards:
             ("time", is_out_of_time),
             ("tokens", limits.max_run_tokens is not None and tokens >= limits.max_run_tokens),
             ("truncated", self.truncated_answers >= 2),
-            ("repeats", self.is_refused_twice),
+            ("repeats", self.circles.is_refused_twice),
             ("errors", self.failed_turns >= limits.max_consecutive_errors),
             ("max_turns", is_last_turn),
         )

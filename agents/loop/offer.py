@@ -13,7 +13,7 @@ from agents.loop.approval import ApprovalPolicy, build_policy
 from agents.loop.catalog import ServerChoice, ToolCatalog, build_catalog
 from agents.loop.interfaces import ServerListing
 from agents.loop.messages import Message
-from agents.loop.prompts import order_prompts, samples_section
+from agents.loop.prompts import order_prompts, recall_section, samples_section
 from agents.loop.request import AssistantConfig
 
 
@@ -59,5 +59,9 @@ def make_offer(
     return Offer(
         catalog=catalog,
         policy=policy,
-        prompts=tuple(order_prompts(prompts, samples_section(catalog.offered))),
+        prompts=tuple(
+            order_prompts(
+                prompts, recall_section(catalog.offered), samples_section(catalog.offered)
+            )
+        ),
     )

@@ -87,6 +87,14 @@ LINES = (
         "This call was not executed: %(name)s gave the same result %(n)s times with the same "
         "arguments. Use that result, try something else, or answer with what you have."
     ),
+    gettext_noop(
+        "This call was not executed: %(name)s failed %(n)s times in the same way, whatever the "
+        "arguments. Do without it, or answer with what you have."
+    ),
+    gettext_noop(
+        "This call was not executed: %(name)s may be called %(n)s times in one run. Use the "
+        "results that you have, or answer."
+    ),
     gettext_noop("No answer within %(seconds)s seconds."),
     gettext_noop(
         "No answer within %(seconds)s s: the call was stopped. What it did so far is unknown."

@@ -18,6 +18,11 @@ from agents.loop.shorten import shorten, shorten_together
 MAX_SAMPLES = 3
 """Samples per tool in the prompt (section 5 of the contract)."""
 
+MEMORY_SERVER = "memory"
+"""The id of the built-in server of notes."""
+
+RECALL_HEADING = "## Memory Recall"
+
 SAMPLES_HEADING = "## MCP Tool Usage Examples"
 
 BRIEF_END = (
@@ -26,12 +31,36 @@ BRIEF_END = (
 )
 
 
-def order_prompts(prompts: Sequence[Message], samples: str) -> list[Message]:
-    """System prompts first, then the samples section, then prompts of other roles."""
+def order_prompts(prompts: Sequence[Message], *sections: str) -> list[Message]:
+    """System prompts first, then sections such as the samples, then prompts of other roles."""
     system = [prompt for prompt in prompts if prompt.role is Role.SYSTEM]
     others = [prompt for prompt in prompts if prompt.role is not Role.SYSTEM]
-    section = [Message(role=Role.SYSTEM, content=samples)] if samples else []
-    return [*system, *section, *others]
+    added = [Message(role=Role.SYSTEM, content=text) for text in sections if text]
+    return [*system, *added, *others]
+
+
+def recall_section(offered: Mapping[str, OfferedTool]) -> str:
+    """What an assistant with the memory server is told; empty for others."""
+    names = {
+        tool.spec.name: name
+        for name, tool in offered.items()
+        if tool.spec.server == MEMORY_SERVER and tool.spec.name.startswith("memory_")
+    }
+    if "memory_search" not in names:
+        return ""
+    lines = [
+        RECALL_HEADING,
+        f"Before you answer about earlier work, decisions, dates, people, preferences or plans, "
+        f"search the notes with {names['memory_search']}, and say so where nothing was found.",
+    ]
+    if "memory_get" in names:
+        lines.append(f"Read more around what was found with {names['memory_get']}.")
+    if "memory_write" in names:
+        lines.append(
+            f"When the user asks you to remember something, or says what will matter later, write "
+            f"it down with {names['memory_write']}, shortly and with its date where it has one."
+        )
+    return "\n".join(lines)
 
 
 def samples_section(offered: Mapping[str, OfferedTool]) -> str:

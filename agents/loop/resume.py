@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from agents.loop.arguments import ArgumentsProblem, equal_key, parse_arguments
 from agents.loop.beginning import build_request
+from agents.loop.circles import NOT_EXECUTED
+from agents.loop.circling import count_result
 from agents.loop.events import RunResumed, ToolCallFinished, ToolCallStarted, TurnStarted
 from agents.loop.hooks import CreateDecision
 from agents.loop.interfaces import ModelAnswer
-from agents.loop.limits import NOT_EXECUTED
 from agents.loop.messages import ToolCall, text_of
 from agents.loop.model_request import Answer
 from agents.loop.parameter_retry import FirstTurn, run_first_turn
@@ -81,11 +81,7 @@ def _restore(run: RunState, resume: Resume) -> None:
     ]
     for turn, results in turns:
         for result in results:
-            try:
-                arguments = parse_arguments(result.call.arguments)
-            except ArgumentsProblem:
-                continue
-            run.guards.note_result(result.call.name, equal_key(arguments), result)
+            count_result(run, result)
             if result.outcome not in NOT_EXECUTED:
                 run.guards.take_call(result.call.name, None)
         if turn != str(resume.turn):

@@ -90,29 +90,6 @@ def prepare_call(
     return PreparedCall(call=call, tool=tool, arguments=arguments, equal=equal)
 
 
-def refuse_excess(run: RunState, prepared: PreparedCall) -> PreparedCall | ToolResult:
-    """The call, or its refusal where it gave the same result too often, or where its tool was
-    called as often as one run may."""
-    name, most = prepared.call.name, prepared.tool.limits.calls
-    if not run.guards.is_repeat(name, prepared.equal):
-        if run.guards.take_call(name, most):
-            return prepared
-        text = (
-            f"This call was not executed: {name} may be called {most} times in one run. Use the "
-            "results that you have, or answer."
-        )
-        refused = refused_result(run, prepared.call, Outcome.SKIPPED, text, prepared.tool)
-        return replace(refused, arguments=prepared.arguments)
-    run.guards.note_refusal(name, prepared.equal)
-    text = (
-        f"This call was not executed: {name} gave the same result "
-        f"{run.limits.repeat_limit} times with the same arguments. Use that result, "
-        "try something else, or answer with what you have."
-    )
-    refused = refused_result(run, prepared.call, Outcome.SKIPPED, text, prepared.tool)
-    return replace(refused, arguments=prepared.arguments)
-
-
 async def ask_approval(run: RunState, prepared: PreparedCall) -> tuple[ToolResult | None, str]:
     """``None`` when a person allows the call, else its result; and who decided."""
     request = ApprovalRequest(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from agents.loop.approval import Decision
 from agents.loop.call_hooks import apply_before_hook, finish_call
+from agents.loop.circling import note_result, refuse_excess
 from agents.loop.errors import HookError, LoopError
 from agents.loop.events import (
     LimitReached,
@@ -34,7 +35,6 @@ from agents.loop.tool_calls import (
     execute_call,
     limit_result,
     prepare_call,
-    refuse_excess,
     result_message,
     unfinished_result,
 )
@@ -96,7 +96,9 @@ class _TurnCalls:
         for call in self.calls:
             prepared = prepare_call(self.run, call, is_truncated=is_truncated, kept=kept)
             if isinstance(prepared, PreparedCall):
-                prepared = refuse_excess(self.run, prepared)
+                prepared = await refuse_excess(self.run, prepared, self.turn)
+            else:
+                prepared = await note_result(self.run, prepared, self.turn)
             if isinstance(prepared, PreparedCall):
                 prepared = await apply_before_hook(self.run, prepared)
             await self._note_started(call, prepared)
@@ -243,7 +245,7 @@ class _TurnCalls:
             # The run ends here, but what the call did must be known.
             await self._keep(result)
             raise
-        await self._keep(finished)
+        await self._keep(await note_result(self.run, finished, self.turn))
 
     async def _keep(self, result: ToolResult) -> None:
         """Take the result; tell it at once unless the turn's limit may still cut it."""

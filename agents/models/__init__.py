@@ -33,6 +33,7 @@ from agents.models.conversations import (
     Worker,
     new_id,
 )
+from agents.models.notes import Note, NotePiece
 from agents.models.tools import ServerHealth, Tool, ToolDefinition, ToolSample
 
 __all__ = [
@@ -49,6 +50,8 @@ __all__ = [
     "GlobalPrompt",
     "Message",
     "MessageRole",
+    "Note",
+    "NotePiece",
     "OnToolError",
     "Provider",
     "Question",

@@ -14,7 +14,7 @@ from agents.loop.hooks import Hooks
 from agents.loop.interfaces import Sample, ServerListing, ToolSpec
 from agents.loop.messages import JsonObject, JsonValue, Message, text_of
 from agents.loop.offer import Offer, make_offer, usual_prompts
-from agents.loop.prompts import samples_section
+from agents.loop.prompts import recall_section, samples_section
 from agents.loop.request import AssistantConfig
 from agents.loop.schemas import SchemaProblem, provider_schema
 from agents.loop.tokens import definition_tokens, estimate_tokens
@@ -54,7 +54,7 @@ def preview_offer(assistant: Assistant, links: Sequence[AssistantServer]) -> Off
     """The offer of an assistant with these servers in order; neither needs to be stored."""
     config = assistant_config(assistant, links, Hooks())
     offer = _offer(config, links)
-    samples = samples_section(offer.catalog.offered)
+    sections = [recall_section(offer.catalog.offered), samples_section(offer.catalog.offered)]
     return OfferPreview(
         tools=offer.catalog.definitions,
         messages=_on_wire(offer.prompts, assistant.provider),
@@ -64,7 +64,7 @@ def preview_offer(assistant: Assistant, links: Sequence[AssistantServer]) -> Off
         prompt_tokens=sum(
             estimate_tokens(text_of(prompt.content)) for prompt in usual_prompts(config)
         ),
-        samples_tokens=estimate_tokens(samples),
+        samples_tokens=sum(map(estimate_tokens, sections)),
     )
 
 

@@ -25,6 +25,7 @@ from agents.loop.request import (
 from agents.loop.run import run_loop
 from agents.loop.wire import WireRules
 from agents.models import Assistant, Run
+from agents.python_tools import CallContext
 from agents.runs import lifecycle
 from agents.runs.plans import (
     FALLBACK_ASSISTANT,
@@ -98,7 +99,14 @@ class RunOutside:
         """The callers of these servers, opened when they are used."""
         plan = self._plan
         chosen = {server: plan.servers[server] for server in servers}
-        return ReviewedTools(self._resources.pool.servers(chosen), plan.reviews)
+        run = plan.run
+        context = CallContext(
+            user_id=run.user_id,
+            assistant_id=run.assistant_id,
+            conversation=run.conversation_id,
+            run=run.pk,
+        )
+        return ReviewedTools(self._resources.pool.servers(chosen), plan.reviews, context)
 
     async def fallback(self) -> FallbackAssistant:
         """The assistant's own fallback assistant, or the one that comes with the application."""

@@ -284,6 +284,7 @@ def _tool_limits(stored: JsonObject) -> ToolLimits:
         hard_seconds=stored.get("tool_max_seconds"),
         result_chars=stored.get("tool_result_max_chars"),
         calls=stored.get("max_calls"),
+        is_polling=stored.get("polling") is True,
     )
 
 

@@ -18,6 +18,7 @@ from agents.loop.interfaces import CallLimits, OnProgress, ServerListing, ToolCa
 from agents.loop.messages import JsonObject
 from agents.loop.results import ToolReply
 from agents.models import Review, Server, ToolDefinition
+from agents.python_tools import CALL, CallContext
 from agents.runs.tool_store import MAX_NAME, definition_hash, store_failure, store_listing
 from agents.texts import storable
 
@@ -56,10 +57,19 @@ class ServerReview:
 
 
 class ReviewedTools:
-    """The callers of a run's servers; what they list is compared with what was approved."""
+    """The callers of a run's servers; what they list is compared with what was approved.
 
-    def __init__(self, tools: ToolCaller, reviews: Mapping[str, ServerReview]) -> None:
+    ``context`` is what Python tools learn of who calls them.
+    """
+
+    def __init__(
+        self,
+        tools: ToolCaller,
+        reviews: Mapping[str, ServerReview],
+        context: CallContext | None = None,
+    ) -> None:
         self._tools = tools
+        self._context = context
         self._reviews = dict(reviews)
 
     async def list_tools(self, server: str) -> ServerListing:
@@ -85,6 +95,7 @@ class ReviewedTools:
         on_progress: OnProgress | None = None,
     ) -> Coroutine[Any, Any, ToolReply]:
         """Send one call, once."""
+        CALL.set(self._context)
         return self._tools.call_tool(spec, arguments, limits=limits, on_progress=on_progress)
 
 

@@ -25,6 +25,9 @@ SETTING_OF_KIND = {
     TrustedNameKind.MODULE: "TOOLLOOP_HOOK_MODULES",
 }
 
+BUILT_IN_SERVERS = "agents.builtin_servers"
+"""The package of the servers that come with the application."""
+
 _OLD_ADDRESS = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}")
 _LOCAL_ENDINGS = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 
@@ -38,8 +41,8 @@ class NamedThing:
 
 
 def is_trusted_module(module: str) -> bool:
-    """Whether a module, or one above it, is on a list."""
-    names = _listed(TrustedNameKind.MODULE)
+    """Whether a module, or one above it, is on a list, or is a server of the application."""
+    names = [*_listed(TrustedNameKind.MODULE), BUILT_IN_SERVERS]
     return any(module == name or module.startswith(f"{name}.") for name in names)
 
 

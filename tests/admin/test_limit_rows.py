@@ -21,16 +21,17 @@ def row(number: int, **fields: str) -> dict[str, str]:
 
 def test_limits_are_entered_changed_and_taken_away(operator: Client, desk: Assistant) -> None:
     first = row(1, tool="weather.get", max_calls="3", tool_timeout_seconds="2.5")
-    second = row(2, tool="notes.read", tool_result_max_chars="2000")
+    second = row(2, tool="notes.read", tool_result_max_chars="2000", polling="on")
     assert submit(operator, page(desk), FORM, **first, **second).status_code == 302
     desk.refresh_from_db()
     assert desk.tool_limits == {
         "weather.get": {"max_calls": 3, "tool_timeout_seconds": 2.5},
-        "notes.read": {"tool_result_max_chars": 2000},
+        "notes.read": {"tool_result_max_chars": 2000, "polling": True},
     }
     shown = operator.get(page(desk)).content.decode()
     assert 'value="weather.get"' in shown and 'value="2.5"' in shown
-    emptied = row(1, tool="", tool_result_max_chars="")
+    assert 'name="tool_limits-1-polling" checked' in shown
+    emptied = row(1, tool="", tool_result_max_chars="", polling="")
     assert submit(operator, page(desk), FORM, **emptied).status_code == 302
     desk.refresh_from_db()
     assert desk.tool_limits == {"weather.get": {"max_calls": 3, "tool_timeout_seconds": 2.5}}

@@ -61,3 +61,11 @@ def stamp(seconds: float) -> str:
     began = time.monotonic()
     time.sleep(seconds)
     return f"{began} {time.monotonic()}"
+
+
+@tool
+def step(n: int, fail: str = "") -> str:
+    """Go one step, or fail with this error."""
+    if fail:
+        raise ValueError(fail)
+    return f"step {n}"

@@ -269,7 +269,15 @@ def _repeats_clause(reading: Reading, limit: int, turn: SpanRecord | None) -> st
     ]
     values = {"n": limit, "tool": tool_title(skipped[-1]) if skipped else ""}
     if not skipped:
-        return _("the same call was asked for again after it had been refused")
+        return _("calls that go in a circle were asked for again after the model had been told")
+    if "in the same way" in text(skipped[-1], "toolloop.error"):
+        return (
+            _(
+                "%(tool)s was asked for again after it had been refused: "
+                "it had failed in the same way whatever the arguments"
+            )
+            % values
+        )
     return (
         ngettext(
             "%(tool)s was asked for again after it had been refused: "

@@ -1,0 +1,1 @@
+"""Servers that come with the application: Python modules whose functions are tools."""

@@ -1,0 +1,1 @@
+"""What assistants remember: notes, their pieces, and how they are found."""
