@@ -125,6 +125,8 @@ class _Tree:
             answer="",
             trace="",
             assistant="",
+            model="",
+            limits={},
             status="completed",
             stop_reason="answered",
             level=1,

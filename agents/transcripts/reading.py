@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from django.utils.translation import gettext as _
 
+from agents.loop.limits import RunLimits
 from agents.loop.messages import JsonObject, JsonValue
 from agents.loop.results import Outcome
 from agents.texts import storable, without_hidden
@@ -37,6 +38,7 @@ ROLES = ("user", "assistant", "tool", "system")
 STATUSES = ("completed", "failed", "cancelled", "interrupted")
 KINDS = ("image", "audio")
 
+_LIMITS = (*RunLimits.__dataclass_fields__, "context_window")
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}:(?:F|\d{1,6}):\d{1,4}:\d{1,6}")
 _TURN = re.compile(r"F|\d{1,6}")
@@ -130,6 +132,8 @@ def _run(reader: LineReader) -> RunRecord:
         answer=_id(reader, "answer"),
         trace=_id(reader, "trace"),
         assistant=reader.text("assistant", most=100),
+        model=reader.text("model", most=200),
+        limits=_limits(reader),
         status=reader.choice("status", STATUSES),
         stop_reason=_stop_reason(reader),
         level=reader.optional_whole("level", least=1, most=3),
@@ -142,6 +146,14 @@ def _run(reader: LineReader) -> RunRecord:
         started_at=reader.moment("started_at"),
         finished_at=reader.moment("finished_at"),
     )
+
+
+def _limits(reader: LineReader) -> JsonObject:
+    limits = LineReader(reader.mapping("limits"), reader.line, "limits/")
+    for name in _LIMITS:
+        limits.optional_number(name)
+    limits.finish()
+    return limits.value
 
 
 def _stop_reason(reader: LineReader) -> str:

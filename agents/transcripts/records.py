@@ -81,7 +81,8 @@ class MessageRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """One run, which has ended. ``trace`` binds a run and its child runs together."""
+    """One run, which has ended. ``trace`` binds a run and its child runs together;
+    ``limits`` are numbers by the names of limits."""
 
     line: int
     id: str
@@ -90,6 +91,8 @@ class RunRecord:
     answer: str
     trace: str
     assistant: str
+    model: str
+    limits: JsonObject
     status: str
     stop_reason: str
     level: int | None

@@ -43,9 +43,12 @@ def _lines(
     yield _line(_conversation(conversation))
     for run in runs:
         yield _line(_run(run))
+    # Read one message at a time: together they may be larger than memory.
+    found = Attachment.objects.filter(message__conversation=conversation)
+    with_files = set(found.values_list("message_id", flat=True))
     for message in messages:
-        attachments = message.attachments.order_by("position") if message.role == "tool" else ()
-        yield _line(_message(message, [_attachment(row) for row in attachments]))
+        files = message.attachments.order_by("position") if message.pk in with_files else ()
+        yield _line(_message(message, [_attachment(row) for row in files]))
 
 
 def _in_order(rows: list[Message]) -> list[Message]:
@@ -87,6 +90,8 @@ def _run(row: Run) -> JsonObject:
         "answer": row.answer_id,
         "trace": row.trace_id,
         "assistant": row.assistant.assistant_id if row.assistant else None,
+        "model": _shown(row, "model", str),
+        "limits": _shown(row, "limits", dict),
         "status": row.status,
         "stop_reason": row.stop_reason,
         "level": row.level,
@@ -99,6 +104,12 @@ def _run(row: Run) -> JsonObject:
         "started_at": _moment(row.started_at),
         "finished_at": _moment(row.finished_at),
     }
+
+
+def _shown(row: Run, name: str, kind: type) -> JsonValue:
+    """What the chat shows of a run's configuration; nothing else of it is the person's own."""
+    value = row.configuration.get(name) if isinstance(row.configuration, dict) else None
+    return value if isinstance(value, kind) else None
 
 
 def _message(row: Message, attachments: list[JsonObject]) -> JsonObject:

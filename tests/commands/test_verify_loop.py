@@ -71,9 +71,7 @@ def verdicts(found: Json) -> list[str]:
 def wanted(body: Json) -> list[tuple[str, Json]]:
     """The calls that the last question asks for."""
     asked = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
-    found = re.findall(
-        r"the tool `(\S+)` (?:once, )?with exactly these arguments: (\{.*?\})", asked
-    )
+    found = re.findall(r"the tool `(\S+)` with exactly these arguments: (\{.*?\})", asked)
     return [(name, json.loads(given)) for name, given in found]
 
 

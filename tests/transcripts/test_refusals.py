@@ -111,6 +111,8 @@ def deep(levels: int) -> str:
         ([HEAD, {**RUN, "parent_run": "r0"}], 2, "parent_run names the run r0"),
         ([HEAD, {**RUN, "answer": "m7"}], 2, "answer names the message m7"),
         ([HEAD, RUN, RUN], 3, "the run r1 stands here twice"),
+        ([HEAD, {**RUN, "limits": {"max_turn": "5"}}], 2, "limits/max_turn must be a number"),
+        ([HEAD, {**RUN, "limits": {"prompts": 5}}], 2, "limits/prompts is not known here"),
         ([HEAD, {**RUN, "turns": -1}], 2, "turns must be a whole number"),
         ([HEAD, {**RUN, "turns": 2**31}], 2, "turns must be a whole number"),
     ],

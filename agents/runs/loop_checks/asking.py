@@ -25,9 +25,6 @@ from agents.loop.model_request import BACK_OFF_MAX_SECONDS, BACK_OFF_SECONDS
 from agents.loop.wire import Wire
 from agents.runs.loop_checks.opening import OpenedAssistant
 
-ANSWER_SECONDS = 60.0
-"""How long one question may take in all, its retries with it."""
-
 
 @dataclass(slots=True)
 class Recording:
@@ -97,22 +94,21 @@ async def ask(
 ) -> ModelAnswer:
     """The model's answer to the assistant's prompts and these messages, with its tools offered.
 
-    What is worth a retry is tried again as in a run. Raises ``ModelError``; ``TimeoutError`` after
-    ``ANSWER_SECONDS``.
+    What is worth a retry is tried again as in a run. Raises ``ModelError``; who calls it sets the
+    limit of time.
     """
     tries = 0
-    async with asyncio.timeout(ANSWER_SECONDS):
-        while True:
-            tries += 1
-            try:
-                return await _ask_once(opened, messages, recording)
-            except ModelError as error:
-                if not error.is_retryable or tries > opened.target.max_retries:
-                    raise
-                wait = BACK_OFF_SECONDS * 2 ** (tries - 1)
-                if error.retry_after is not None:
-                    wait = max(error.retry_after, 0.0)
-            await asyncio.sleep(min(wait, BACK_OFF_MAX_SECONDS))
+    while True:
+        tries += 1
+        try:
+            return await _ask_once(opened, messages, recording)
+        except ModelError as error:
+            if not error.is_retryable or tries > opened.target.max_retries:
+                raise
+            wait = BACK_OFF_SECONDS * 2 ** (tries - 1)
+            if error.retry_after is not None:
+                wait = max(error.retry_after, 0.0)
+        await asyncio.sleep(min(wait, BACK_OFF_MAX_SECONDS))
 
 
 async def _ask_once(

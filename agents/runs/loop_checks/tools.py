@@ -27,7 +27,7 @@ from agents.loop.results import ContentPart, Outcome, PartKind, ToolReply
 from agents.runs.loop_checks.arguments import free_texts, make_arguments, optional_arguments
 
 CODE_WORD = "amber-4711"
-HAND_FED = f"The call worked. The code word is {CODE_WORD}."
+HAND_FED = f"The result is {CODE_WORD}."
 """The result that is made by hand."""
 
 NOT_EXECUTED = (

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from asgiref.sync import sync_to_async
 
 from agents.loop.catalog import OfferedTool
 from agents.loop.errors import ModelError, ModelRefused
-from agents.loop.events import Event
 from agents.loop.interfaces import ModelAnswer
-from agents.loop.messages import JsonObject, JsonValue, Message, Role, ToolCall
+from agents.loop.messages import JsonObject, JsonValue, Message, Role
 from agents.loop.request import RunRequest
 from agents.loop.run import run_loop
 from agents.models import Assistant
-from agents.runs.loop_checks.asking import ANSWER_SECONDS, Recording, ask
+from agents.runs.loop_checks.asking import Recording, ask
 from agents.runs.loop_checks.judging import Found, judge_call, judge_continuation, judge_loop
 from agents.runs.loop_checks.opening import (
     CheckOutside,
@@ -30,8 +29,13 @@ from agents.runs.loop_checks.opening import (
     read_plan,
 )
 from agents.runs.loop_checks.outcomes import LoopCheck, LoopReport, Verdict
-from agents.runs.loop_checks.questions import hand_made_call, question_for, steps_for
-from agents.runs.loop_checks.tools import HAND_FED, PlannedCall, plan_calls
+from agents.runs.loop_checks.questions import (
+    hand_made_call,
+    hand_made_result,
+    question_for,
+    steps_for,
+)
+from agents.runs.loop_checks.tools import PlannedCall, plan_calls
 from agents.runs.loop_checks.words import Cause
 from agents.runs.plans import RunPlan
 from agents.runs.resources import RunResources
@@ -83,7 +87,7 @@ async def verify_loop(
     began = time.monotonic()
     plan = await sync_to_async(read_plan)(assistant, wish.user_id if wish else None)
     resources = RunResources(observers=[])
-    checker = _Checker(plan, resources, wish or Wish(), began + seconds, tell)
+    checker = _Checker(plan, resources, wish or Wish(), seconds, began + seconds, tell)
     try:
         await checker.check_all()
     finally:
@@ -106,6 +110,7 @@ class _Checker:
     plan: RunPlan
     resources: RunResources
     wish: Wish
+    seconds: float
     end: float
     tell: Callable[[LoopCheck], None] | None
     opened: OpenedAssistant | None = None
@@ -135,13 +140,14 @@ class _Checker:
 
     async def _open(self) -> bool:
         """Whether there is a model and a call to ask for. Raises ``ToolUnusable``."""
+        limit = self._limit(1)
         try:
-            async with asyncio.timeout_at(self._deadline()):
+            async with asyncio.timeout(limit):
                 self.opened = await open_assistant(self.plan, self.resources)
         except ModelError as error:
             await self._found(1, (Cause.MODEL_FAILED, _facts_of(error)))
         except TimeoutError:
-            await self._found(1, (Cause.TIME, {"seconds": f"{ANSWER_SECONDS:g}"}))
+            await self._found(1, (Cause.TIME, {"seconds": f"{limit:.0f}"}))
         if self.opened is None:
             await self._skip(2, Cause.EARLIER, number=1)
             return False
@@ -186,8 +192,7 @@ class _Checker:
         if self.end <= time.monotonic():
             await self._found(number, (Cause.NO_TIME, {}))
             return
-        left = self.end - time.monotonic()
-        limit = left if number == 3 else min(left, ANSWER_SECONDS)
+        limit = self._limit(number)
         try:
             async with asyncio.timeout(limit):
                 found: Found = await look(recording)  # type: ignore[misc]
@@ -225,7 +230,7 @@ class _Checker:
                 provider=self.opened.target.provider,
                 extra=given.extra,
             ),
-            *(_result_of(call) for call in made),
+            *(hand_made_result(call) for call in made),
         ]
         return judge_continuation(await ask(self.opened, messages, recording), made)
 
@@ -247,9 +252,8 @@ class _Checker:
             user=str(self.wish.user_id or ""),
         )
         outcome = await run_loop(request, outside=outside, emit=recording.take)
-        events: Sequence[Event] = recording.events
         limits = self.plan.assistant.limits
-        return judge_loop(outcome, events, planned=len(self.planned), limits=limits)
+        return judge_loop(outcome, recording.events, planned=len(self.planned), limits=limits)
 
     async def _skip(self, first: int, cause: Cause, **facts: int) -> None:
         """This check and those after it are not asked, for one reason."""
@@ -277,13 +281,10 @@ class _Checker:
         if self.tell is not None:
             self.tell(check)
 
-    def _deadline(self) -> float:
+    def _limit(self, number: int) -> float:
+        """The seconds of a check: all that are left for the last, at most half of all before."""
         left = max(self.end - time.monotonic(), 0.0)
-        return asyncio.get_running_loop().time() + min(left, ANSWER_SECONDS)
-
-
-def _result_of(call: ToolCall) -> Message:
-    return Message(role=Role.TOOL, content=HAND_FED, tool_call_id=call.id, call_key=call.key)
+        return left if number == 3 else min(left, self.seconds / 2)
 
 
 def _dotted(tool: OfferedTool) -> str:

@@ -151,7 +151,8 @@ HINTS = {
     Cause.CALLED_AGAIN: gettext_noop(
         "The result was not recognised as that of the call. Compare tool_call_id with the id of "
         "the call in the raw exchange; a gateway between may change ids or drop the role tool. "
-        "Press Test on the provider's page, which finds the ids that it takes."
+        "Press Test on the provider's page, which finds the ids that it takes. A "
+        "weak model does the same: try another one."
     ),
     Cause.CALLED_ON: gettext_noop(
         "The model goes on calling: look whether the system prompt makes it use tools for "
