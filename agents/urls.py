@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from agents import approval_views, health, note_views, transcript_views, views
+from agents import approval_views, file_views, health, note_views, transcript_views, views
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
@@ -19,6 +19,14 @@ urlpatterns = [
         name="export_conversation",
     ),
     path("c/<str:conversation_id>/", views.conversation, name="conversation"),
+    path(
+        "c/<str:conversation_id>/files/", file_views.conversation_files, name="conversation_files"
+    ),
+    path(
+        "c/<str:conversation_id>/files/<path:path>",
+        file_views.conversation_file,
+        name="conversation_file",
+    ),
     path("c/<str:conversation_id>/log/", views.log, name="conversation_log"),
     path("c/<str:conversation_id>/send/", views.send_message, name="send_message"),
     path("c/<str:conversation_id>/rename/", views.rename_conversation, name="rename_conversation"),

@@ -28,6 +28,7 @@ from agents.runs.stored_lives import conversations_that_ask, stored_lives
 from agents.runs.stored_messages import is_summary
 from agents.runs.web_process import web_process
 from agents.texts import is_blank, without_hidden
+from agents.workspace.places import drop_workspace
 
 SHOWN_TYPES = frozenset(
     {"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "audio/mpeg"}
@@ -143,6 +144,7 @@ def delete_conversation(request: HttpRequest, conversation_id: str) -> HttpRespo
     if running_run(row.pk) is not None:
         text = _("A run is going on in this conversation: stop it first, then delete.")
         return _refused(request, text, reverse("conversation", args=[row.pk]), status=409)
+    drop_workspace(row)
     row.delete()
     return redirect("home")
 

@@ -87,7 +87,7 @@ def read_environment(environ: Mapping[str, str], base_dir: Path) -> Environment:
         allow_stdio=_read_bool(environ, "TOOLLOOP_ALLOW_STDIO", default=True),
         is_https=_read_bool(environ, "TOOLLOOP_HTTPS", default=False),
         embeddings=_read_embeddings(environ),
-        workspaces=_text(environ, "TOOLLOOP_WORKSPACES") or str(base_dir / "var" / "workspaces"),
+        workspaces=_read_folder(environ, "TOOLLOOP_WORKSPACES", base_dir / "var" / "workspaces"),
         workspace_scope=_read_choice(
             environ, "TOOLLOOP_WORKSPACE_SCOPE", ("conversation", "assistant")
         ),
@@ -135,6 +135,14 @@ def _read_bool(environ: Mapping[str, str], name: str, *, default: bool) -> bool:
     if text.lower() in FALSE_WORDS:
         return False
     raise refuse(name, "true or false", repr(text))
+
+
+def _read_folder(environ: Mapping[str, str], name: str, default: Path) -> str:
+    """The path of a folder from the root."""
+    text = _text(environ, name)
+    if text and not Path(text).is_absolute():
+        raise refuse(name, "a path from the root", repr(text))
+    return text or str(default)
 
 
 def _read_choice(environ: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ from the call, never from the model.
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 import re
 from typing import Any
@@ -14,12 +15,13 @@ from django.conf import settings
 
 from agents.loop.shorten import shorten
 from agents.python_tools import tool
-from agents.workspace.directory import MOST_LISTED, WorkspaceProblem
+from agents.workspace.directory import MOST_LISTED, Workspace, WorkspaceProblem
 from agents.workspace.places import workspace_of_call
 from agents.workspace.walls import LONGEST_SECONDS, NONE, SECONDS, run_command, wall
 
 OUTPUT_CHARS = 6000
 MOST_LINES = 400
+MOST_CHANGED = 20
 MOST_MATCHES = 100
 LINE_CHARS = 300
 
@@ -37,11 +39,16 @@ async def bash(command: str, timeout_seconds: float = SECONDS) -> dict[str, Any]
             "workspace on this machine; use the file tools"
         )
     seconds = min(max(timeout_seconds, 1.0), LONGEST_SECONDS)
-    ended = await run_command(workspace_of_call(), command, seconds)
+    workspace = workspace_of_call()
+    before = await asyncio.to_thread(_states, workspace)
+    ended = await run_command(workspace, command, seconds)
+    after = await asyncio.to_thread(_states, workspace)
+    changed = [path for path, state in after.items() if before.get(path) != state]
     text = ended.output.decode("utf-8", "replace")
     if ended.is_cut:
         text += "\n[more output was thrown away]"
-    return {"exit_code": ended.code, "output": shorten(text, OUTPUT_CHARS)}
+    answer: dict[str, Any] = {"exit_code": ended.code, "output": shorten(text, OUTPUT_CHARS)}
+    return {**answer, "changed_files": changed[:MOST_CHANGED]} if changed else answer
 
 
 @tool(read_only=True)
@@ -103,3 +110,12 @@ def search_files(pattern: str, path: str = ".", files: str = "*") -> list[dict[s
                 if len(found) == MOST_MATCHES:
                     return found
     return found
+
+
+def _states(workspace: Workspace) -> dict[str, tuple[int, float]]:
+    """Size and time of each file that people may want; what a command keeps for itself is not."""
+    return {
+        entry.path: (entry.bytes, entry.changed)
+        for entry in workspace.entries()
+        if entry.kind == "file" and not entry.path.startswith(".")
+    }

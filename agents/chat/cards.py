@@ -18,6 +18,7 @@ from agents.chat import states
 from agents.chat.call_policy import asked_by_name, decided, whitelist
 from agents.chat.formats import count, duration, language, seconds, size, telling_argument
 from agents.chat.json_views import arguments_html, result_view
+from agents.chat.made_files import made_files
 from agents.chat.own_words import followed, own_sentences
 from agents.chat.view_models import CardView, Fact, FileView, ProgressView, ResultView
 from agents.loop.messages import JsonObject, JsonValue
@@ -215,7 +216,21 @@ def _result(rows: CallRows) -> ResultView | None:
         )
         for item in rows.attachments
     )
-    return result_view(_content(rows.result), files)
+    return result_view(_content(rows.result), files + _made(rows))
+
+
+def _made(rows: CallRows) -> tuple[FileView, ...]:
+    """What the call left in the workspace, to be taken away."""
+    assert rows.result is not None
+    server, tool = str(rows.details.get("server")), str(rows.details.get("tool"))
+    return tuple(
+        FileView(
+            kind="file",
+            url=reverse("conversation_file", args=[rows.result.conversation_id, path]),
+            name=path,
+        )
+        for path in made_files(server, tool, _content(rows.result))
+    )
 
 
 def _reason(rows: CallRows, is_truncated: bool) -> str:

@@ -65,6 +65,8 @@ STARTERS: tuple[tuple[str, str], ...] = (
     ("要记住的事", "请记住我的猫叫图灵。"),
     ("What is remembered", "What do you remember about my cat?"),
     ("记得什么", "关于我的猫你记得什么？"),
+    ("Work with files", "Write the numbers from 1 to 20 into a file and sum them up."),
+    ("处理文件", "把 1 到 20 写入文件并求和。"),
     ("An approval", "Delete all my notes."),
     ("需要批准", "删除我的所有笔记。"),
 )
@@ -214,6 +216,21 @@ def _recall(scene: Scene) -> ScriptedAnswer:
     return ScriptedAnswer(text=scene.say("My notes say: ", "笔记里写着：") + pieces[0])
 
 
+def _sum_up(scene: Scene) -> ScriptedAnswer:
+    if scene.steps == 0:
+        command = "seq 1 20 > numbers.txt; paste -sd+ numbers.txt | tee sum.txt; wc -l numbers.txt"
+        text = scene.say("I will do that in the workspace.", "我在工作区里做。")
+        return _call(scene, "workspace__bash", {"command": command}, text)
+    if scene.results[-1].startswith("Error"):
+        return ScriptedAnswer(text=scene.say("Nothing was written.", "没有写入任何内容。"))
+    return ScriptedAnswer(
+        text=scene.say(
+            "The sum is **210**; `numbers.txt` has 20 lines.",
+            "总和是 **210**，`numbers.txt` 有 20 行。",
+        )
+    )
+
+
 _ACTS: Sequence[tuple[str, Callable[[Scene], ScriptedAnswer]]] = (
     (r"what should i wear|适合穿什么", _dress),
     (r"compare the weather|比较.*天气", _compare),
@@ -223,6 +240,7 @@ _ACTS: Sequence[tuple[str, Callable[[Scene], ScriptedAnswer]]] = (
     (r"survey|普查", _survey),
     (r"delete all|删除.*笔记", _delete),
     (r"what do you remember|你记得什么", _recall),
+    (r"write the numbers|写入文件", _sum_up),
     (r"^(remember that|请记住)", _remember),
 )
 

@@ -26,7 +26,7 @@ from agents.runs.trust import BUILT_IN_SERVERS
 DEMO_ASSISTANT = "demo"
 OPERATOR = "operator"
 SERVERS = ("weather", "calculator", "notes")
-MEMORY = "memory"
+BUILT_IN = ("memory", "workspace")
 PRACTICE_NAME = "Practice model (scripted, no AI)"
 
 PROMPT = (
@@ -139,7 +139,7 @@ def _make_servers() -> list[Server]:
             server_id=name,
             defaults={"transport": Transport.PYTHON, "module": f"{BUILT_IN_SERVERS}.{name}"},
         )[0]
-        for name in (MEMORY,)
+        for name in BUILT_IN
     ]
     return [*own, *built_in]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -82,6 +83,10 @@ class Workspace:
             found: list[FileEntry] = []
             _walk(descriptor, _clean(path), min(depth, DEPTH), found)
             return found
+
+    def remove(self) -> None:
+        """Take the directory away with all that is in it; links in it are not followed."""
+        shutil.rmtree(self.root, ignore_errors=True)
 
     def make(self) -> None:
         """Make the directory where there is none."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from agents.models import Conversation
 from agents.python_tools import current_call
 from agents.workspace.directory import Workspace, WorkspaceProblem
 
@@ -31,3 +32,14 @@ def workspace_of(*, user_id: int, assistant_id: int, conversation: str) -> Works
     if settings.TOOLLOOP_WORKSPACE_SCOPE == BY_ASSISTANT:
         return Workspace(root=above / f"assistant-{assistant_id}-{user_id}")
     return Workspace(root=above / f"conversation-{conversation}")
+
+
+def drop_workspace(conversation: Conversation) -> None:
+    """Take away the workspace of a conversation that is deleted; one that belongs to the assistant
+    stays."""
+    if settings.TOOLLOOP_WORKSPACE_SCOPE == BY_CONVERSATION:
+        workspace_of(
+            user_id=conversation.user_id,
+            assistant_id=conversation.assistant_id,
+            conversation=conversation.pk,
+        ).remove()

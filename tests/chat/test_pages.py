@@ -67,6 +67,14 @@ PAGES: dict[str, Page] = {
     ),
     "export_conversation": Page(path=of_conversation("export_conversation")),
     "import_conversations": Page(path=lambda talk: "/c/import/", other=200),
+    "notes": Page(path=lambda talk: "/notes/", other=200),
+    "delete_note": Page(
+        path=lambda talk: "/notes/delete/", method="post", body={"path": "x.md"}, owner=404
+    ),
+    "conversation_files": Page(path=of_conversation("conversation_files")),
+    "conversation_file": Page(
+        path=lambda talk: f"{of_conversation('conversation_files')(talk)}none.txt", owner=404
+    ),
     "attachment": Page(path=picture),
     "approvals": Page(path=lambda talk: "/approvals/", other=200),
     "decide_approval": Page(

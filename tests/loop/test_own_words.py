@@ -65,9 +65,14 @@ def texts_in(path: Path) -> set[str]:
     return {text for text in found if " " in text.replace("*", "")}
 
 
+CHECKS = "loop_checks"
+"""What checks of a loop raise inside of themselves is no error of a run."""
+
+
 @pytest.mark.parametrize("room", ["providers", "runs", "loop"])
 def test_every_error_of_a_run_has_its_template(room: str) -> None:
-    found = {text for path in (ROOT / room).rglob("*.py") for text in texts_in(path)}
+    paths = (path for path in (ROOT / room).rglob("*.py") if path.parent.name != CHECKS)
+    found = {text for path in paths for text in texts_in(path)}
     if room != "runs":
         assert len(found) > 8
     assert sorted(found - KNOWN) == []
