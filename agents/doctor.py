@@ -30,9 +30,11 @@ from agents.models import (
     TrustedName,
 )
 from agents.runs.definition_marks import definition_marks, likely_renamed
+from agents.runs.model_choices import provider_facts
 from agents.runs.offer_preview import NEVER_CHECKED, preview_offer
-from agents.runs.plans import load_hook, provider_facts
+from agents.runs.plans import load_hook
 from agents.runs.provider_checks import ProviderCheck, ask_provider
+from agents.runs.provider_health import standing_words
 from agents.runs.resources import provider_key
 from agents.runs.server_checks import check_servers, store_checks
 from agents.runs.tool_review import load_review
@@ -186,6 +188,9 @@ def _providers(*, is_offline: bool) -> Iterator[Finding]:
             askable.append(row)
     for check in _ask_providers(askable):
         yield _provider_finding(check)
+    for row in rows:
+        if told := standing_words(row):
+            yield _found(f"provider {row.provider_id}", Health.WARNING, told)
 
 
 def _offline_provider(row: Provider) -> Iterator[Finding]:

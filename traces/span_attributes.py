@@ -82,7 +82,11 @@ def request(event: events.ModelRequestStarted, history_notes: list[str]) -> Attr
         "toolloop.try": event.try_number,
         "toolloop.options": event.options,
     }
-    return {**attributes, **_present({"toolloop.history.notes": list(history_notes)})}
+    lists = {
+        "toolloop.history.notes": list(history_notes),
+        "toolloop.passed_over": list(event.passed_over),
+    }
+    return {**attributes, **_present(lists)}
 
 
 def answer(event: events.ModelAnswered, start_ns: int) -> Attributes:

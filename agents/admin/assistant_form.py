@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from agents.admin.assistant_texts import HELP, LABELS, LIMITS
 from agents.admin.choices import AssistantChoices, LinkChoice, link_choice, read_choices
-from agents.admin.fields import PromptsField, ReadableJSONField, StartersField
+from agents.admin.fields import ModelLinesField, PromptsField, ReadableJSONField, StartersField
 from agents.admin.limit_rows import LimitsField
 from agents.admin.reports import add_faults
 from agents.admin.trust_form import TrustForm
@@ -34,8 +34,9 @@ COMPACTION = (
 _NUMBERS = (*LIMITS, "max_turn", *(name for name in COMPACTION[1:] if name != "compaction_model"))
 PEOPLE = ("groups", "trace_groups", "approver_groups")
 _PLAIN = (
-    "name", "description", "model", "fallback_model", "starters", "disable_global_prompts",
-    "prompts", "prompt_presets", "options", "on_tool_error", "sandbox", "tool_limits",
+    "name", "description", "model", "fallback_model", "further_models", "starters",
+    "disable_global_prompts", "prompts", "prompt_presets", "options", "on_tool_error", "sandbox",
+    "tool_limits",
 )  # fmt: skip
 _POINTERS = {
     "id": "assistant_id",
@@ -59,6 +60,9 @@ class AssistantForm(TrustForm):
     prompts = PromptsField(label=LABELS["prompts"], help_text=HELP["prompts"])
     prompt_presets = ReadableJSONField(
         kind=dict, empty={}, label=LABELS["prompt_presets"], help_text=HELP["prompt_presets"]
+    )
+    further_models = ModelLinesField(
+        label=LABELS["further_models"], help_text=HELP["further_models"]
     )
     starters = StartersField(label=LABELS["starters"], help_text=HELP["starters"])
     options = ReadableJSONField(

@@ -25,6 +25,7 @@ LABELS = {
     "model": _("Model"),
     "fallback_provider": _("Fallback provider"),
     "fallback_model": _("Fallback model"),
+    "further_models": _("Further models"),
     "options": _("Request options"),
     "tool_loop": _("Tool loop"),
     "max_turn": _("Turns (max_turn)"),
@@ -74,6 +75,10 @@ HELP = {
     "model": _("Empty: the provider's default model."),
     "fallback_provider": _("Asked when the provider above does not answer. Empty: the same one."),
     "fallback_model": _("Empty: the fallback model of that provider, if it has one."),
+    "further_models": _(
+        "Asked after these, in order. One a line: the provider's id, then a model if "
+        "it is not the default one."
+    ),
     "options": _(
         'Further fields of every request, as JSON: {"temperature": 0.2, "max_tokens": 2000}.'
     ),

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents.models import Provider
-from agents.runs.plans import provider_facts
+from agents.runs.model_choices import provider_facts
 from agents.runs.provider_checks import ProviderCheck, check_provider
 from agents.runs.provider_quirks import Examination
 from agents.runs.provider_tests import run_provider_test

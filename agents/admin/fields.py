@@ -19,6 +19,7 @@ from agents.admin.prompt_presets import PROMPT_PRESETS
 from agents.bundle.assistant_entries import PROMPT_ROLES
 from agents.bundle.report import describe
 from agents.loop.messages import JsonObject, JsonValue
+from agents.models import Provider
 
 _KINDS: dict[type, str] = {dict: "an object such as {}", list: "a list such as []"}
 
@@ -175,6 +176,40 @@ class StartersField(forms.CharField):
     def has_changed(self, initial: object, data: object) -> bool:
         """Whether any starter differs."""
         return bool(self.to_python(self.prepare_value(initial)) != self.to_python(data))
+
+
+class ModelLinesField(forms.CharField):
+    """Models at providers, one a line: the provider's id, then the model."""
+
+    def __init__(self, **kwargs: object) -> None:
+        widget = forms.Textarea(attrs={"rows": 2, "class": "mono", "spellcheck": "false"})
+        super().__init__(**{"required": False, "widget": widget, **kwargs})
+
+    def prepare_value(self, value: object) -> object:
+        """The lines to edit."""
+        if isinstance(value, list):
+            return "\n".join(f"{item['provider']} {item['model']}".rstrip() for item in value)
+        return value
+
+    def to_python(self, value: object) -> list[JsonValue]:
+        """The models as they are stored. Raises ``ValidationError`` for a provider that is not
+        there."""
+        found: list[JsonValue] = []
+        known = set(Provider.objects.values_list("provider_id", flat=True))
+        for line in super().to_python(value).splitlines():
+            provider, _space, model = line.strip().partition(" ")
+            if not provider:
+                continue
+            if provider not in known:
+                words = _("There is no provider %(name)s; there are %(known)s.")
+                told = {"name": provider[:100], "known": ", ".join(sorted(known)) or _("none")}
+                raise forms.ValidationError(words % told)
+            found.append({"provider": provider, "model": model.strip()})
+        return found
+
+    def has_changed(self, initial: object, data: object) -> bool:
+        """Whether any line differs."""
+        return str(self.prepare_value(initial or [])).split() != str(data or "").split()
 
 
 def _starter_line(item: JsonValue) -> str:

@@ -19,7 +19,14 @@ from agents.models import Assistant
 BEFORE = {
     "about": ("name", "assistant_id", "description", "starters"),
     "prompts": ("prompts", "disable_global_prompts", "prompt_presets"),
-    "model": ("provider", "model", "fallback_provider", "fallback_model", "options"),
+    "model": (
+        "provider",
+        "model",
+        "fallback_provider",
+        "fallback_model",
+        "further_models",
+        "options",
+    ),
 }
 AFTER = {
     "limits": (

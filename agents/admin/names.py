@@ -64,6 +64,7 @@ _COLUMNS: dict[str, object] = {
     "fallback_assistant": _("fallback assistant"),
     "fallback_model": _("fallback model"),
     "fallback_provider": _("fallback provider"),
+    "further_models": _("further models"),
     "finished_at": _("finished"),
     "first_seen": _("first seen"),
     "input": _("input"),

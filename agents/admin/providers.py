@@ -22,6 +22,7 @@ from agents.admin.price_rows import price_lines
 from agents.admin.provider_form import ProviderForm
 from agents.bundle.audit import audited
 from agents.models import Provider
+from agents.runs.provider_health import note_success, standing_words
 
 QUIRKS = (
     "system_first_only", "tool_call_id_pattern", "no_stream_options", "no_parallel_calls",
@@ -36,9 +37,14 @@ class ProviderAdmin(AppAdmin):
 
     form = ProviderForm
     change_form_template = "admin/agents/provider/change_form.html"
-    buttons = {"test": "press_test", "quirk": "press_quirk", "model": "press_model"}
+    buttons = {
+        "test": "press_test", "quirk": "press_quirk", "model": "press_model",
+        "again": "press_again",
+    }  # fmt: skip
     encrypted = ("api_key",)
-    list_display = ("provider_id", "base_url", "key_state", "default_model", "fallback_model")
+    list_display = (
+        "provider_id", "base_url", "key_state", "default_model", "fallback_model", "standing",
+    )  # fmt: skip
     search_fields = ("provider_id", "base_url", "default_model")
     actions = ("test_chosen",)
     readable = (
@@ -99,12 +105,30 @@ class ProviderAdmin(AppAdmin):
         row = kwargs.get("obj")
         if isinstance(row, Provider):
             context["found"] = _found(request, row)
+            context["standing"] = standing_words(row)
             context["quirk_words"] = found_words(row, context["found"])
         return super().render_change_form(request, context, **kwargs)
+
+    @admin.display(description=gettext_lazy("standing"))
+    def standing(self, row: Provider) -> str:
+        """Whether it rests after failures, or is barred."""
+        return standing_words(row) or _("answers")
+
+    def save_model(self, request: HttpRequest, row: Provider, form: object, change: bool) -> None:
+        """A provider that was saved is asked again."""
+        super().save_model(request, row, form, change)
+        note_success(row.provider_id)
+
+    def press_again(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
+        """Forget the provider's failures."""
+        note_success(row.provider_id)
+        return True, _("It is asked again from now on.")
 
     def press_test(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
         """Ask the provider, with a tool as well, and look for its quirks; they are offered."""
         is_ok, line, found = examine_provider(row)
+        if is_ok:
+            note_success(row.provider_id)
         request.session[f"{FOUND}{row.pk}"] = found
         return is_ok, line
 

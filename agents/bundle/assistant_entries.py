@@ -38,6 +38,7 @@ def read_assistant(reader: ObjectReader) -> AssistantEntry:
         "description": reader.text("description"),
         "model": reader.text("model", max_length=200),
         "fallback_model": reader.text("fallback_model", max_length=200),
+        "further_models": _read_further_models(reader),
         "starters": _read_starters(reader),
         "disable_global_prompts": reader.boolean("disable_global_prompts"),
         "prompts": read_prompts(reader, "prompts"),
@@ -92,6 +93,20 @@ def _read_system_assistant(reader: ObjectReader, assistant_id: str) -> Assistant
         provider=reader.text("provider"),
         is_system=True,
     )
+
+
+def _read_further_models(reader: ObjectReader) -> list[JsonObject]:
+    """``[{"provider": id, "model": name}]``; without a model the provider's default is meant."""
+    found: list[JsonObject] = []
+    for item in reader.readers("further_models"):
+        found.append(
+            {
+                "provider": item.text("provider", required=True),
+                "model": item.text("model", max_length=200),
+            }
+        )
+        item.finish()
+    return found
 
 
 def read_prompts(reader: ObjectReader, key: str) -> list[JsonObject]:

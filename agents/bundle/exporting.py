@@ -117,6 +117,7 @@ def _assistant(row: Assistant) -> JsonObject:
         "model": row.model,
         "fallback_model": row.fallback_model,
         "fallback_provider": (row.fallback_provider and row.fallback_provider.provider_id) or None,
+        "further_models": row.further_models,
         "fallback_assistant": (
             (row.fallback_assistant and row.fallback_assistant.assistant_id) or None
         ),

@@ -108,6 +108,10 @@ class _References:
         self._check_name(entry.provider, self.providers, "provider", reader.at("provider"))
         where = reader.at("fallback_provider")
         self._check_name(entry.fallback_provider, self.providers, "provider", where)
+        further = entry.fields.get("further_models")
+        for number, item in enumerate(further if isinstance(further, list) else ()):
+            where = f"{child_pointer(reader.at('further_models'), number)}/provider"
+            self._check_name(item["provider"], self.providers, "provider", where)
         where = reader.at("fallback_assistant")
         self._check_name(entry.fallback_assistant, self.assistants, "assistant", where)
         if entry.fallback_assistant and entry.fallback_assistant == entry.assistant_id:

@@ -8,6 +8,7 @@ produces a result whose outcome says what happened (``agents.loop.results``).
     │   ├── ModelUnreachable       connection refused, cut or timed out        tried again
     │   ├── ModelOverloaded        408, 409, 429, 5xx, an error in the stream  tried again
     │   ├── ModelKeyRefused        401, 403, no key
+    │   ├── ModelBilling           402, no credit, no quota
     │   ├── ModelNotFound          404: unknown model or wrong base URL
     │   ├── ModelRefused           any other 4xx, an answer that is no answer
     │   └── ContextTooLong         the request does not fit the model's window
@@ -73,6 +74,10 @@ class ModelNotFound(ModelError):
 
 class ModelRefused(ModelError):
     """Raised for any other 4xx and for a body that is no answer."""
+
+
+class ModelBilling(ModelError):
+    """Raised when the provider's account cannot pay: no credit, no quota, no valid plan."""
 
 
 class ContextTooLong(ModelError):

@@ -87,7 +87,8 @@ class ModelRequestStarted(Event):
     """A request goes out. ``messages`` and ``tools`` are the wire dictionaries, never changed
     later.
 
-    ``try_number`` counts the tries for one answer from 1, over all models asked. ``tool_names`` are
+    ``passed_over`` names models that would have come first, and why they did not. ``try_number``
+    counts the tries for one answer from 1, over all models asked. ``tool_names`` are
     the flat names offered.
     """
 
@@ -100,6 +101,7 @@ class ModelRequestStarted(Event):
     tools: tuple[JsonObject, ...]
     tool_names: tuple[str, ...]
     options: JsonObject
+    passed_over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agents.loop.errors import ContextTooLong, ModelError, ModelKeyRefused
+from agents.loop.errors import ContextTooLong, ModelBilling, ModelError, ModelKeyRefused
 from agents.loop.events import (
     HistoryRepaired,
     ModelAnswered,
@@ -66,16 +66,19 @@ async def ask_with_retries(
         target = _current_target(run)
         tries, all_tries = tries + 1, all_tries + 1
         try:
-            return await _ask_once(run, target, turn, attempt, all_tries, offer_tools)
+            answer = await _ask_once(run, target, turn, attempt, all_tries, offer_tools)
+            await run.outside.note_provider(target.provider, None)
+            return answer
         except ContextTooLong:
             raise
         except ModelError as error:
             if error.is_retryable and tries <= target.max_retries:
                 await _back_off(run, error, tries, turn, attempt, target)
-            elif not await _fail_over(run, error, turn, attempt):
+                continue
+            await run.outside.note_provider(target.provider, error)
+            if not await _fail_over(run, error, turn, attempt):
                 raise
-            else:
-                tries = 0
+            tries = 0
 
 
 def _current_target(run: RunState) -> ModelTarget:
@@ -114,7 +117,8 @@ async def _fail_over(run: RunState, error: ModelError, turn: Turn, attempt: int)
     assert run.target is not None
     position = run.targets.index(run.target)
     for target in run.targets[position + 1 :]:
-        if isinstance(error, ModelKeyRefused) and target.provider == run.target.provider:
+        is_account = isinstance(error, ModelKeyRefused | ModelBilling)
+        if is_account and target.provider == run.target.provider:
             continue
         run.use_target(target)
         await run.emit(
@@ -151,6 +155,7 @@ async def _ask_once(
         tools=request.tools,
         tool_names=tuple(run.catalog.offered) if request.tools else (),
         options=request.options,
+        passed_over=target.passed_over,
     )
     shown: list[str] = []
     try:

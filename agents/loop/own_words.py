@@ -31,6 +31,7 @@ LINES = (
     gettext_noop("The provider at %(where)s sent something that is no chat completion."),
     gettext_noop("The conversation is too long for %(model)s: %(said)s"),
     gettext_noop("The provider at %(where)s refused the key (%(status)s): %(said)s"),
+    gettext_noop("The account at %(where)s cannot pay for the request (%(status)s): %(said)s"),
     gettext_noop("The model %(model)s is not known at %(where)s (%(status)s): %(said)s"),
     gettext_noop("The provider at %(where)s cannot answer now (%(status)s): %(said)s"),
     gettext_noop("The provider at %(where)s refused the request (%(status)s): %(said)s"),

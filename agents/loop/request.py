@@ -11,6 +11,7 @@ from typing import Protocol
 
 from agents.loop.catalog import ServerChoice
 from agents.loop.compaction import CompactionRules
+from agents.loop.errors import ModelError
 from agents.loop.hooks import Delegation, Hooks
 from agents.loop.interfaces import Approver, Model, Pausable, ToolCaller, ToolLimits
 from agents.loop.limits import RunLimits
@@ -23,7 +24,8 @@ from agents.loop.wire import WireRules
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTarget:
     """A model at a provider, ready to be asked, with the provider's rules and its number of
-    retries. ``price`` is for a million tokens: ``input``, ``cached``, ``output``.
+    retries. ``price`` is for a million tokens: ``input``, ``cached``, ``output``. ``passed_over``
+    says which ones would have come before it, and why they did not.
     """
 
     provider: str
@@ -32,6 +34,7 @@ class ModelTarget:
     rules: WireRules
     max_retries: int = 2
     price: Mapping[str, float] = field(default_factory=dict)
+    passed_over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +158,10 @@ class Outside(Protocol):
 
         Raises ``ModelError`` where none is set and ``HookError`` for a name nobody knows.
         """
+        ...
+
+    async def note_provider(self, provider: str, error: ModelError | None) -> None:
+        """Learn that a provider has answered (``None``), or has not after all its retries."""
         ...
 
     async def tools(self, servers: Sequence[str]) -> ToolCaller:

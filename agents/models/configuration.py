@@ -26,7 +26,11 @@ SERVER_ID_MESSAGE = (
 
 
 class Provider(models.Model):
-    """An OpenAI-compatible endpoint. The key is named (``api_key_env``) or stored encrypted."""
+    """An OpenAI-compatible endpoint. The key is named (``api_key_env``) or stored encrypted.
+
+    ``failures`` in a row, ``rests_until``, ``barred`` (key, billing) and ``last_failure`` are its
+    standing, written by ``agents.runs.provider_health``.
+    """
 
     provider_id = models.CharField(max_length=100, unique=True)
     base_url = models.CharField(max_length=500)
@@ -42,6 +46,10 @@ class Provider(models.Model):
     tool_call_id_pattern = models.CharField(max_length=100, blank=True)
     no_stream_options = models.BooleanField(default=False)
     no_parallel_calls = models.BooleanField(default=False)
+    failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    rests_until = models.DateTimeField(null=True, blank=True, editable=False)
+    barred = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
+    last_failure = models.TextField(blank=True, default="", db_default="", editable=False)
 
     class Meta:
         ordering = ["provider_id"]
@@ -136,6 +144,7 @@ class OnToolError(models.TextChoices):
 class Assistant(models.Model):
     """A configured persona: prompts, model, servers, whitelist, limits, hooks.
 
+    ``further_models`` are asked after the fallback, in order: ``[{"provider", "model"}]``.
     ``null`` limits have the engine's defaults (``agents.loop.limits``); they are stored here so
     that the database alone tells what a run will do. ``version`` is the number of the newest
     ``AssistantVersion``, 0 before the first. ``groups`` may chat with it, ``trace_groups`` read
@@ -156,6 +165,7 @@ class Assistant(models.Model):
     fallback_provider = models.ForeignKey(
         Provider, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
+    further_models = models.JSONField(default=list, blank=True)
     fallback_assistant = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )

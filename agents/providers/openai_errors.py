@@ -18,6 +18,7 @@ import openai
 
 from agents.loop.errors import (
     ContextTooLong,
+    ModelBilling,
     ModelError,
     ModelKeyRefused,
     ModelNotFound,
@@ -34,6 +35,13 @@ _SECRET_CHARS = 6
 """A shorter key is a placeholder; taking it out would only garble the text."""
 _MAX_RETRY_AFTER_SECONDS = 3600.0
 _OVERLOADED = frozenset({408, 409, 429})
+_BILLING = frozenset(
+    {
+        "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error",
+        "insufficient_balance", "insufficient_credits", "account_deactivated", "payment_required",
+    }
+)  # fmt: skip
+"""Codes and types of errors of an account that cannot pay; some come with 429, as overload does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +185,13 @@ def _judge(
             ContextTooLong,
             f"The conversation is too long for {endpoint.model}: {own}",
             _CONTEXT_HINT,
+        )
+    named = {code, body.get("type")} if isinstance(body, dict) else set()
+    if status == 402 or not _BILLING.isdisjoint(word for word in named if isinstance(word, str)):
+        return (
+            ModelBilling,
+            f"The account at {where} cannot pay for the request ({status}): {own}",
+            "Look at the plan and the credit of this provider's account.",
         )
     if status in (401, 403):
         return (

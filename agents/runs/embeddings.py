@@ -13,7 +13,7 @@ import httpx2
 from django.conf import settings
 
 from agents.loop.errors import ModelError
-from agents.runs.plans import ProviderFacts, load_provider
+from agents.runs.model_choices import ProviderFacts, load_provider
 from agents.runs.resources import provider_key
 
 BATCH = 64

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from agents.loop.errors import DelegationRefused, HookError, ModelError, ModelNotFound
 from agents.loop.events import Emit
@@ -27,17 +28,20 @@ from agents.loop.wire import WireRules
 from agents.models import Assistant, Run
 from agents.python_tools import CallContext
 from agents.runs import lifecycle
-from agents.runs.plans import (
-    FALLBACK_ASSISTANT,
+from agents.runs.model_choices import (
     ModelChoice,
     ProviderFacts,
-    RunPlan,
-    load_assistant,
-    load_child_plan,
     load_provider,
     model_choice,
 )
+from agents.runs.plans import (
+    FALLBACK_ASSISTANT,
+    RunPlan,
+    load_assistant,
+    load_child_plan,
+)
 from agents.runs.prompts import PromptReader
+from agents.runs.provider_health import best_first, note_failure, note_success, standing_words
 from agents.runs.resources import RunResources
 from agents.runs.tool_review import ReviewedTools
 
@@ -52,6 +56,7 @@ class RunOutside:
         self, plan: RunPlan, *, resources: RunResources, approver: Approver, emit: Emit
     ) -> None:
         self._plan = plan
+        self._troubled = {f.provider_id for f in plan.facts if f.failures or f.barred}
         self._resources = resources
         self._approver = approver
         self._emit = emit
@@ -92,8 +97,19 @@ class RunOutside:
                 model=model,
                 fallback_provider=choice.fallback_provider,
                 fallback_model=choice.fallback_model,
+                further=choice.further,
             )
         return self._targets(choice, self._plan.assistant.assistant_id)
+
+    async def note_provider(self, provider: str, error: ModelError | None) -> None:
+        """Keep how the provider stands; one that simply answers again and again costs nothing."""
+        if error is not None:
+            self._resources.troubled.add(provider)
+            await sync_to_async(note_failure)(provider, error)
+        elif provider in self._resources.troubled or provider in self._troubled:
+            self._resources.troubled.discard(provider)
+            self._troubled.discard(provider)
+            await sync_to_async(note_success)(provider)
 
     async def tools(self, servers: Sequence[str]) -> ToolCaller:
         """The callers of these servers, opened when they are used."""
@@ -119,6 +135,7 @@ class RunOutside:
                 model=assistant.model or own.model,
                 fallback_provider=own.fallback_provider,
                 fallback_model=own.fallback_model,
+                further=own.further,
             )
         window = assistant.context_window or self._plan.assistant.context_window
         return FallbackAssistant(
@@ -147,13 +164,20 @@ class RunOutside:
                 f"No provider is set for the assistant {assistant}.",
                 hint="Set its provider in the admin or import a bundle that names one.",
             )
-        pairs = [(choice.provider, choice.model or choice.provider.default_model)]
+        own = (choice.provider, choice.model or choice.provider.default_model)
+        pairs = [own]
         other = choice.fallback_provider or choice.provider
         is_same = other.provider_id == choice.provider.provider_id
         model = choice.fallback_model or (other.fallback_model if is_same else other.default_model)
         if model and (other.provider_id, model) != (pairs[0][0].provider_id, pairs[0][1]):
             pairs.append((other, model))
-        return self._usable_targets(pairs, assistant)
+        pairs += [(facts, name or facts.default_model) for facts, name in choice.further]
+        now = timezone.now()
+        ordered = best_first(pairs, now)
+        before = pairs[: pairs.index(ordered[0])]
+        targets = self._usable_targets(ordered, assistant)
+        over = tuple(f"{facts.provider_id}: {standing_words(facts)}" for facts, _ in before)
+        return (replace(targets[0], passed_over=over), *targets[1:])
 
     def _usable_targets(
         self, pairs: Sequence[tuple[ProviderFacts, str]], assistant: str

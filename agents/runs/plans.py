@@ -6,7 +6,7 @@ so that an async run never touches the database by accident.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.utils.module_loading import import_string
@@ -32,6 +32,7 @@ from agents.models import (
     ToolSample,
 )
 from agents.models import Message as StoredMessage
+from agents.runs.model_choices import ModelChoice, ProviderFacts, model_choice
 from agents.runs.prompts import PromptReader
 from agents.runs.resuming import last_call_row, read_resume
 from agents.runs.server_configs import server_config
@@ -41,36 +42,6 @@ from agents.runs.tool_review import ServerReview, load_reviews
 from agents.runs.trust import is_trusted_module
 
 FALLBACK_ASSISTANT = "toolloop.loop_fallback"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderFacts:
-    """A provider without the ORM; ``api_key`` is the decrypted stored one, never shown."""
-
-    provider_id: str
-    base_url: str
-    api_key_env: str
-    api_key: str = field(repr=False)
-    default_model: str = ""
-    fallback_model: str = ""
-    vision: bool = False
-    timeout_seconds: float = 60.0
-    max_retries: int = 2
-    system_first_only: bool = False
-    tool_call_id_pattern: str = ""
-    no_stream_options: bool = False
-    no_parallel_calls: bool = False
-    prices: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChoice:
-    """Which models an assistant asks, in the words of its configuration."""
-
-    provider: ProviderFacts | None
-    model: str = ""
-    fallback_provider: ProviderFacts | None = None
-    fallback_model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +60,12 @@ class RunPlan:
     resume: Resume | None = None
     last_call_message: str = ""
     only_compacts: bool = False
+
+    @property
+    def facts(self) -> list[ProviderFacts]:
+        """Every provider that the run may ask."""
+        chosen = [self.models.provider, self.models.fallback_provider]
+        return [facts for facts in (*chosen, *(f for f, _ in self.models.further)) if facts]
 
 
 def load_plan(run_id: str) -> RunPlan:
@@ -126,43 +103,6 @@ def load_assistant(assistant_id: str) -> Assistant | None:
         )
         .filter(assistant_id=assistant_id)
         .first()
-    )
-
-
-def provider_facts(provider: Provider | None) -> ProviderFacts | None:
-    """A provider's row as a value."""
-    if provider is None:
-        return None
-    return ProviderFacts(
-        provider_id=provider.provider_id,
-        base_url=provider.base_url,
-        api_key_env=provider.api_key_env,
-        api_key=provider.api_key,
-        default_model=provider.default_model,
-        fallback_model=provider.fallback_model,
-        vision=provider.vision,
-        timeout_seconds=provider.timeout_ms / 1000,
-        max_retries=provider.max_retries,
-        system_first_only=provider.system_first_only,
-        tool_call_id_pattern=provider.tool_call_id_pattern,
-        no_stream_options=provider.no_stream_options,
-        no_parallel_calls=provider.no_parallel_calls,
-        prices=provider.prices,
-    )
-
-
-def load_provider(provider_id: str) -> ProviderFacts | None:
-    """A provider by its id, or ``None``."""
-    return provider_facts(Provider.objects.filter(provider_id=provider_id).first())
-
-
-def model_choice(assistant: Assistant) -> ModelChoice:
-    """Which models an assistant asks."""
-    return ModelChoice(
-        provider=provider_facts(assistant.provider),
-        model=assistant.model,
-        fallback_provider=provider_facts(assistant.fallback_provider),
-        fallback_model=assistant.fallback_model,
     )
 
 
@@ -301,6 +241,7 @@ def snapshot(assistant: Assistant, links: Sequence[AssistantServer]) -> JsonObje
         "model": assistant.model or (provider.default_model if provider else ""),
         "fallback_provider": fallback_provider.provider_id if fallback_provider else None,
         "fallback_model": assistant.fallback_model,
+        "further_models": assistant.further_models,
         "prompts": assistant.prompts,
         "prompt_presets": assistant.prompt_presets,
         "disable_global_prompts": assistant.disable_global_prompts,

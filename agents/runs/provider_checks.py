@@ -15,7 +15,7 @@ from asgiref.sync import async_to_sync
 
 from agents.loop.errors import ModelError, ModelNotFound
 from agents.loop.interfaces import Model, ModelDelta, ModelRequest
-from agents.runs.plans import ProviderFacts
+from agents.runs.model_choices import ProviderFacts
 from agents.runs.resources import RunResources, provider_key
 
 CHECK_SECONDS = 30.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from agents.loop.errors import ModelError, ModelOverloaded, ModelRefused
 from agents.loop.interfaces import ModelAnswer, ModelDelta, ModelRequest
 from agents.loop.messages import JsonObject, JsonValue
-from agents.runs.plans import ProviderFacts
+from agents.runs.model_choices import ProviderFacts
 from agents.runs.provider_checks import shown
 from agents.runs.resources import RunResources
 

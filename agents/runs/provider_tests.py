@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from asgiref.sync import async_to_sync
 
-from agents.runs.plans import ProviderFacts
+from agents.runs.model_choices import ProviderFacts
 from agents.runs.provider_checks import CHECK_SECONDS, ProviderCheck, ask_provider
 from agents.runs.provider_quirks import Examination, examine
 

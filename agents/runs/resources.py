@@ -16,7 +16,7 @@ from agents.loop.open_calls import OpenCalls
 from agents.mcp_client.pool import ServerPool
 from agents.models import new_id
 from agents.runs import leases
-from agents.runs.plans import ProviderFacts
+from agents.runs.model_choices import ProviderFacts
 from agents.runs.sinks import Observer, close_observers, load_observers
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ HOST = socket.gethostname()[:40].replace("/", "-")
 class RunResources:
     """Shared by the runs of a process. ``owner`` is the name under which it holds leases.
 
-    ``is_ending`` is set when the process ends and its runs are about to be cancelled.
+    ``is_ending`` is set when the process ends and its runs are about to be cancelled. ``troubled``
+    are providers that failed here and have not answered since.
     """
 
     pool: ServerPool = field(default_factory=ServerPool)
@@ -40,6 +41,7 @@ class RunResources:
     open_calls: OpenCalls = field(default_factory=OpenCalls)
     owner: str = field(default_factory=lambda: f"{HOST}/{os.getpid()}/{new_id()[:12]}")
     is_ending: bool = False
+    troubled: set[str] = field(default_factory=set)
     _clients: dict[tuple[str, str, float, bool, bool], OpenAIChat] = field(default_factory=dict)
 
     def client(self, provider: ProviderFacts) -> OpenAIChat:

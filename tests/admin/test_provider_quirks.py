@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from agents.models import AuditEntry, Provider
-from agents.runs.plans import provider_facts
+from agents.runs.model_choices import provider_facts
 from agents.runs.provider_tests import run_provider_test
 from tests.fake_provider import FakeProvider, Json, Step, call, calls, chunks, error, hang, text
 from tests.servers import stdio_entry

@@ -80,6 +80,9 @@ class Outside:
         rules = WireRules(provider="p")
         return (ModelTarget(provider="p", model="m", client=self.provider, rules=rules),)
 
+    async def note_provider(self, provider: str, error: Any) -> None:
+        assert error is None
+
     async def tools(self, servers: Sequence[str]) -> Any:
         return None
 

@@ -18,6 +18,7 @@ import pytest
 from agents.loop import exchange
 from agents.loop.errors import (
     ContextTooLong,
+    ModelBilling,
     ModelError,
     ModelKeyRefused,
     ModelNotFound,
@@ -247,7 +248,8 @@ async def test_deltas_arrive_before_the_answer_is_whole() -> None:
         (error(400, {"error": {"code": "model_not_found"}}), ModelNotFound, "m1 is not known"),
         (error(400), ModelRefused, "fake error 400"),
         (error(422, {"detail": [{"msg": "bad field"}]}), ModelRefused, "bad field"),
-        (error(402, {"message": "no money"}), ModelRefused, "no money"),
+        (error(402, {"message": "no money"}), ModelBilling, "no money"),
+        (error(429, {"error": {"code": "insufficient_quota"}}), ModelBilling, "cannot pay"),
         (error(408), ModelOverloaded, "408"),
         (error(409), ModelOverloaded, "409"),
         (error(429), ModelOverloaded, "429"),

@@ -120,7 +120,11 @@ def _model_sentence(span: SpanRecord) -> str:
         said = _answer_sentence(span, model)
     else:
         said = _("The request to %(model)s was broken off") % {"model": model}
-    return sentences([said, again])
+    over = [
+        _("Passed over: %(provider)s") % {"provider": line}
+        for line in map(str, listed(span, "toolloop.passed_over"))
+    ]
+    return sentences([said, again, *over])
 
 
 def _answer_sentence(span: SpanRecord, model: str) -> str:

@@ -20,8 +20,9 @@ from agents.loop.offer import Offer, make_offer, usual_prompts
 from agents.loop.request import FallbackAssistant, ModelTarget, RunOutcome
 from agents.models import Assistant, Run, new_id
 from agents.runs.loop_checks.tools import CheckApprover, GuardedTools, Planned
+from agents.runs.model_choices import model_choice
 from agents.runs.outside import RunOutside
-from agents.runs.plans import RunPlan, assistant_config, model_choice
+from agents.runs.plans import RunPlan, assistant_config
 from agents.runs.resources import RunResources
 from agents.runs.server_configs import server_config
 from agents.runs.tool_review import load_reviews
