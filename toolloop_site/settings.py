@@ -31,6 +31,7 @@ TOOLLOOP_EVENT_SINKS = ENVIRONMENT.event_sinks
 TOOLLOOP_TRACE_RETENTION = "agents.retention.days_by_assistant"
 TOOLLOOP_TRACE_SECRETS = "agents.secret_values.current_secrets"
 TOOLLOOP_TRACE_ACCESS = "agents.access.readable_traces"
+TOOLLOOP_PROVIDER_STANDING = "agents.runs.provider_health.standing_of_all"
 TOOLLOOP_ENCRYPTION_KEYS = ENVIRONMENT.encryption_keys
 TOOLLOOP_ALLOWED_HOSTS = ENVIRONMENT.trusted_hosts
 TOOLLOOP_ALLOWED_ENV = ENVIRONMENT.trusted_env

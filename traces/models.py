@@ -218,3 +218,40 @@ class SavedView(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ModelCall(models.Model):
+    """One ended request to a provider, for the list of all: what its span holds, in columns.
+
+    Written together with the span, whose id it has. ``status`` is the span's; ``http_status`` and
+    ``error`` are set where it failed.
+    """
+
+    id = models.CharField(max_length=16, primary_key=True)
+    trace = models.ForeignKey(Trace, on_delete=models.CASCADE, related_name="model_calls")
+    at_ns = models.BigIntegerField()
+    provider = models.CharField(max_length=100)
+    model = models.CharField(max_length=200)
+    status = models.CharField(max_length=10)
+    http_status = models.PositiveIntegerField(null=True, blank=True)
+    error = models.TextField(blank=True)
+    first_chunk_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    duration_ms = models.PositiveBigIntegerField()
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    cost = models.FloatField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-at_ns"]
+        indexes = [
+            models.Index(fields=["-at_ns", "-id"], name="model_call_newest"),
+            models.Index(fields=["provider", "-at_ns", "-id"], name="model_call_of_provider"),
+            models.Index(
+                fields=["-at_ns", "-id"],
+                condition=Q(status="error"),
+                name="model_call_failed",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.model}"

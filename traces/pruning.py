@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from traces.attributes import PAYLOADS
 from traces.full_text import remove_from_index
-from traces.models import Blob, Document, Label, Mention, Span, Trace
+from traces.models import Blob, Document, Label, Mention, ModelCall, Span, Trace
 
 BATCH = 100
 """Traces, or a thousand times as many small rows, that one transaction touches."""
@@ -69,6 +69,7 @@ def prune(traces: QuerySet[Trace]) -> Pruned:
             )
             Mention.objects.filter(trace__in=ids).delete()
             Label.objects.filter(trace__in=ids).delete()
+            ModelCall.objects.filter(trace__in=ids).delete()
             pruned.texts += _delete_texts(mentioned)
             Trace.objects.filter(pk__in=ids).delete()
         pruned.traces += len(ids)

@@ -21,11 +21,12 @@ from django.db import connections, models, router, transaction
 from django.db.models.constants import OnConflict
 from django.utils.module_loading import import_string
 
+from traces import model_calls
 from traces.attributes import PAYLOADS, SHARED
 from traces.chunk_redaction import without_split_secrets
 from traces.inspection_rows import load_spans
 from traces.message_lists import ListWriter
-from traces.models import Blob, Span, SpanStatus, Trace
+from traces.models import Blob, ModelCall, Span, SpanStatus, Trace
 from traces.records import Payload, RunLost, RunTakenOver, SpanRecord, TraceRecord
 from traces.redaction import Redactor, registered_secrets
 from traces.tallies import tally_of
@@ -84,12 +85,14 @@ class TraceStorage:
         new_blobs: dict[str, Row] = {}
         span_rows = [self._span_row(span, new_blobs) for span in spans]
         trace_rows = [self._trace_row(trace) for trace in traces]
+        calls = model_calls.call_rows(spans, self._redacted_text)
         with transaction.atomic():
             for run in taken_over:
                 _close_left_spans(run)
             _upsert(Blob, _BLOB_COLUMNS, (), new_blobs.values())
             _upsert(Trace, TraceRecord.__slots__, _TRACE_UPDATES, trace_rows)
             _upsert(Span, _SPAN_COLUMNS, _SPAN_UPDATES, span_rows)
+            _upsert(ModelCall, model_calls.COLUMNS, model_calls.UPDATES, calls)
             for lost in lost_runs:
                 _mark_lost(lost)
         self._remember_stored(new_blobs)

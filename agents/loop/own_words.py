@@ -140,6 +140,7 @@ HINTS = (
         "Start a new conversation, shorten tool results, or use a model with more context."
     ),
     gettext_noop("Check the key of this provider, and that it may use this model."),
+    gettext_noop("Look at the plan and the credit of this provider's account."),
     gettext_noop("Check the model's name and the base URL: it usually ends in /v1."),
     gettext_noop("Wait and try again, or use another model."),
     gettext_noop("See the request and the detail in the trace."),

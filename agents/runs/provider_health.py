@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -99,3 +99,10 @@ def standing_words(row: Provider | ProviderFacts) -> str:
     else:
         return ""
     return f"{words}: {row.last_failure}" if row.last_failure else words
+
+
+def standing_of_all() -> dict[str, str]:
+    """How each provider stands that does not simply answer, by its id. Named in
+    ``TOOLLOOP_PROVIDER_STANDING``."""
+    rows = Provider.objects.filter(Q(rests_until__isnull=False) | ~Q(barred=""))
+    return {row.provider_id: words for row in rows if (words := standing_words(row))}
