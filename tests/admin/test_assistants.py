@@ -381,3 +381,16 @@ def test_a_reader_reads_and_cannot_post(reader: Client, desk: Assistant) -> None
         path = f"/admin/agents/assistant/{route}/?id={desk.pk}"
         assert reader.post(path, {"name": "x"}).status_code == 403
     assert values(desk) == before
+
+
+def test_a_server_with_hundreds_of_tools_is_shown_and_saved(
+    operator: Client, desk: Assistant
+) -> None:
+    large = make_server("large", [f"tool-{number}" for number in range(300)])
+    AssistantServer.objects.create(assistant=desk, server=large, position=2, allowed_tools=[])
+    field = {f"mode__{large.pk}": "these", f"tool__{large.pk}": ["tool-7", "tool-299"]}
+    fields = changed(read_form(operator.get(page_of(desk)), FORM), **field)
+    preview = f"/admin/agents/assistant/preview/?id={desk.pk}"
+    assert operator.post(preview, fields).status_code == 200
+    assert operator.post(page_of(desk), fields).status_code == 302
+    assert links(desk)[2] == ("large", ["tool-7", "tool-299"])
