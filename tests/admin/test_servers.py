@@ -276,3 +276,13 @@ def test_only_a_superuser_says_where_variables_of_headers_go(
     for path, fields in ((page_of(row), moved), (page_of(plain), added)):
         assert "only a superuser" in errors_of(submit(staff, path, "server_form", **fields))
         assert submit(operator, path, "server_form", **fields).status_code == 302
+
+
+def test_an_id_stays_so_that_rules_that_name_it_hold(operator: Client, staff: Client) -> None:
+    row = make_http()
+    for client in (operator, staff):
+        assert submit(client, page_of(row), "server_form").status_code == 302
+        fields = read_form(client.get(page_of(row)), "server_form") | {"server_id": ["other"]}
+        assert client.post(page_of(row), fields).status_code == 302
+        row.refresh_from_db()
+        assert row.server_id == "docs"
