@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy
 
 from agents.admin import secret_lines
 from agents.admin.checks import server_line
-from agents.admin.common import AppAdmin
+from agents.admin.common import AppAdmin, OwningAdmin
 from agents.admin.marks import annotation_marks, json_text, server_state, state
 from agents.admin.server_form import ServerForm, command_line
 from agents.admin.server_log import protocol_words, record_messages, server_log
@@ -46,7 +46,7 @@ class ToolLine:
 
 
 @admin.register(Server)
-class ServerAdmin(AppAdmin):
+class ServerAdmin(OwningAdmin, AppAdmin):
     """MCP servers and what they were last heard to offer."""
 
     form = ServerForm
@@ -57,6 +57,7 @@ class ServerAdmin(AppAdmin):
     search_fields = ("server_id", "url", "command", "module")
     actions = ("refresh_chosen",)
     encrypted = ("env", "headers")
+    takes_along = (Tool,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Server]:
         """Servers with how many tools they have now."""

@@ -160,7 +160,6 @@ def test_secrets_are_on_no_page(operator: Client, reader: Client) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
-        ("server_id", "my_server", "no underscore"),
         ("url", "mcp.example.org", "expected a URL such as"),
         ("url", "", "a text that is not empty"),
         ("headers_lines", "Authorization: Bearer x", "expected NAME=value"),
@@ -186,6 +185,8 @@ def test_ids_are_unique_without_regard_to_case(operator: Client) -> None:
     assert "There is a server docs already" in errors_of(
         submit(operator, ADD, "server_form", **given)
     )
+    wrong = given | {"server_id": "my_server"}
+    assert "no underscore" in errors_of(submit(operator, ADD, "server_form", **wrong))
 
 
 def test_refresh_stores_the_tools_and_the_page_shows_them(operator: Client) -> None:
@@ -286,3 +287,20 @@ def test_an_id_stays_so_that_rules_that_name_it_hold(operator: Client, staff: Cl
         assert client.post(page_of(row), fields).status_code == 302
         row.refresh_from_db()
         assert row.server_id == "docs"
+
+
+def test_a_server_is_deleted_with_the_tools_that_it_listed(operator: Client) -> None:
+    row, kept = (
+        make_http(),
+        Server.objects.create(server_id="other", transport="python", module="m"),
+    )
+    now = timezone.now()
+    for server in (row, kept):
+        Tool.objects.create(server=server, name="find", position=0, first_seen=now, last_seen=now)
+    assert (
+        operator.post(f"/admin/agents/server/{row.pk}/delete/", {"post": "yes"}).status_code == 302
+    )
+    assert list(Tool.objects.values_list("server__server_id", flat=True)) == ["other"]
+    chosen = {"action": "delete_selected", "_selected_action": [kept.pk], "post": "yes"}
+    assert operator.post("/admin/agents/server/", chosen).status_code == 302
+    assert Server.objects.count() == 0
