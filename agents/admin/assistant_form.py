@@ -19,6 +19,7 @@ from agents.admin.reports import add_faults
 from agents.admin.trust_form import TrustForm
 from agents.bundle.approval_rules import check_approval_servers
 from agents.bundle.assistant_entries import HOOKS, read_assistant
+from agents.bundle.parsing import check_value
 from agents.bundle.reading import ObjectReader
 from agents.bundle.report import Report
 from agents.loop.errors import HookError
@@ -195,6 +196,8 @@ class AssistantForm(TrustForm):
         report = Report()
         names = [link.server_id for link in self.choices.links]
         check_approval_servers(dict(self.choices.approval), names, "", report)
+        check_value([list(link.ticked) for link in self.choices.links], report)
+        check_value(dict(self.choices.approval), report)
         for fault in report.faults:
             self.server_faults.append(f"{fault.pointer.lstrip('/')}: {fault.message}")
         for text in self.server_faults:
