@@ -158,6 +158,24 @@ def test_secrets_are_on_no_page(operator: Client, reader: Client) -> None:
 
 
 @pytest.mark.parametrize(
+    "query", ["q=ghp_", "url__contains=ghp_", "args__contains=ghp_", "env__isnull=0", "id__gt=0"]
+)
+def test_the_list_of_servers_answers_no_guess_at_a_secret(reader: Client, query: str) -> None:
+    make_http(url=f"https://mcp.example.org/mcp?token={SECRET}")
+    Server.objects.filter(pk=make_stdio().pk).update(args=["--token", SECRET])
+    page = reader.get(f"/admin/agents/server/?{query}")
+    assert page.status_code == (200 if query.startswith("q=") else 400)
+    assert ">docs<" not in page.content.decode()
+
+
+def test_servers_are_found_by_id_and_transport(operator: Client, reader: Client) -> None:
+    make_http()
+    for client, query in ((reader, "q=docs"), (reader, "transport__exact=http"),
+                          (operator, "q=mcp.example")):  # fmt: skip
+        assert ">docs<" in client.get(f"/admin/agents/server/?{query}").content.decode()
+
+
+@pytest.mark.parametrize(
     ("field", "value", "told"),
     [
         ("url", "mcp.example.org", "expected a URL such as"),
