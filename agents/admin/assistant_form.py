@@ -155,6 +155,7 @@ class AssistantForm(TrustForm):
             self.check_names(self._names_in(cleaned), self._known)
         if not self.errors and not self.is_preview:
             self._check_hooks(cleaned)
+            self._check_version()
         return cleaned
 
     def _entry(self, cleaned: dict[str, object]) -> dict[str, object]:
@@ -214,6 +215,16 @@ class AssistantForm(TrustForm):
                 import_hook(path) if will_be_trusted else load_hook(path)
             except HookError as error:
                 self.add_error(name, str(error))
+
+    def _check_version(self) -> None:
+        """Let nobody undo by accident what somebody else saved since this page was opened."""
+        seen = self.data.get("seen_version")
+        if seen is None or not self.instance.pk or seen == str(self.instance.version):
+            return
+        newest = self.instance.versions.order_by("-number").first()
+        text = _("%(who)s saved this assistant after you opened it: see its versions. Nothing of "
+                 "yours is stored yet; saving again replaces what was saved.")  # fmt: skip
+        self.add_error(None, text % {"who": newest.by if newest and newest.by else _("Somebody")})
 
     def _names_in(self, cleaned: dict[str, object]) -> list[tuple[str, str]]:
         paths = (str(cleaned.get(name) or "") for name in HOOK_FIELDS)

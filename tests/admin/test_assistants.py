@@ -348,7 +348,7 @@ def test_a_system_assistant_has_provider_model_and_prompts_only(operator: Client
     assert row is not None
     fields = read_form(operator.get(page_of(row)), FORM)
     assert {name.partition("-")[0] for name in fields} == {
-        "provider", "model", "prompts", "_save",
+        "provider", "model", "prompts", "seen_version", "_save",
     } - {"_save"}  # fmt: skip
     assert submit(operator, page_of(row), FORM, model="m2", name="Mine").status_code == 302
     name = row.name
