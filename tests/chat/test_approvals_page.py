@@ -59,6 +59,18 @@ def test_an_approver_reads_the_call_and_allows_it(question: Question) -> None:
     assert "No call waits for you." in page and "badge" not in page
 
 
+def test_what_would_be_sent_is_shown_and_not_what_the_model_wrote(question: Question) -> None:
+    Question.objects.update(arguments={"which": "by a hook"})
+    page = browser("olga", "Ops").get("/approvals/").content.decode()
+    assert "by a hook" in page and "&lt;b&gt;all" not in page
+
+
+def test_a_call_of_a_hook_is_shown_as_well(question: Question) -> None:
+    Question.objects.update(call_key=f"{question.run_id}:hook:1", arguments={"which": "one"})
+    page = browser("olga", "Ops").get("/approvals/").content.decode()
+    assert f"{question.run_id}:hook:1" in page and ">one<" in page
+
+
 def test_a_second_answer_does_not_count(question: Question) -> None:
     posted = {"key": question.call_key, "allow": "0"}
     approver = browser("olga", "Ops")
@@ -72,7 +84,7 @@ def test_a_second_answer_does_not_count(question: Question) -> None:
 def test_others_see_no_call_and_decide_nothing(question: Question, name: str) -> None:
     other = browser(name)
     page = other.get("/approvals/").content.decode()
-    assert "notes" not in page and "Approvals</a>" not in page
+    assert question.call_key not in page and "Approvals</a>" not in page
     posted = {"key": question.call_key, "allow": "1"}
     assert other.post("/approvals/decide/", posted).status_code == 404
     question.refresh_from_db()
