@@ -59,6 +59,13 @@ def test_an_approver_reads_the_call_and_allows_it(question: Question) -> None:
     assert "No call waits for you." in page and "badge" not in page
 
 
+def test_the_trace_is_linked_for_who_may_read_it(question: Question) -> None:
+    address = f"/traces/run/{question.run_id}/"
+    assert address not in browser("olga", "Ops").get("/approvals/").content.decode()
+    Assistant.objects.get(assistant_id="desk").trace_groups.add(Group.objects.get())
+    assert address in browser("olga", "Ops").get("/approvals/").content.decode()
+
+
 def test_what_would_be_sent_is_shown_and_not_what_the_model_wrote(question: Question) -> None:
     Question.objects.update(arguments={"which": "by a hook"})
     page = browser("olga", "Ops").get("/approvals/").content.decode()
