@@ -13,7 +13,7 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from agents.access import is_approver, questions_to_decide
+from agents.access import is_approver, questions_to_decide, readable_runs
 from agents.chat.open_questions import question_views
 from agents.loop.interfaces import Approval
 from agents.runs.approvals import store_answer
@@ -27,7 +27,12 @@ REASON_CHARS = 2000
 def approvals(request: HttpRequest) -> HttpResponse:
     """The calls that wait for this person's groups, oldest first."""
     questions = questions_to_decide(request.user).select_related("run__assistant", "run__user")
-    context = {"section": "approvals", "questions": question_views(questions)}
+    runs = readable_runs(request.user).filter(pk__in=questions.values("run"))
+    context = {
+        "section": "approvals",
+        "questions": question_views(questions),
+        "readable": set(runs.values_list("pk", flat=True)),
+    }
     return render(request, "agents/approvals_page.html", context)
 
 

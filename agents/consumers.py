@@ -178,7 +178,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _decide(self, message: dict[str, Any]) -> None:
         key = str(message.get("key"))
-        if not await sync_to_async(self._may_decide)(key):
+        is_theirs = await sync_to_async(self._may_decide)(key)
+        if is_theirs is False:
             self._error("not_approver", _("Others decide on the calls of this assistant."))
             return
         approval = Approval(
@@ -186,7 +187,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             reason=str(message.get("reason") or "")[:2000],
             by=self.user_name,
         )
-        if not await self.process.approver.answer(key, self.conversation_id, approval):
+        answer = self.process.approver.answer
+        if is_theirs is None or not await answer(key, self.conversation_id, approval):
             self._error("not_waiting", _("This call does not wait for a decision any more."))
         self.process.ask_takers("decided", key=key)
 
@@ -253,8 +255,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             lifecycle.submit_message(row, text)
         return fault
 
-    def _may_decide(self, key: str) -> bool:
-        """Whether the person may decide on a call; whoever asks about no question is told later."""
+    def _may_decide(self, key: str) -> bool | None:
+        """Whether the person may decide on a call; ``None`` where it is not asked about: it may be
+        in the next moment, and then of others."""
         questions = Question.objects.select_related("run__assistant", "run__conversation")
         question = questions.filter(call_key=key, run__conversation_id=self.conversation_id).first()
-        return question is None or may_decide(self.scope["user"], question)
+        return None if question is None else may_decide(self.scope["user"], question)

@@ -131,6 +131,9 @@ WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 WHITENOISE_AUTOREFRESH = DEBUG
 
+# An assistant's page posts five fields for each tool; the size of a request is limited as well.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
+
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = ENVIRONMENT.is_https

@@ -6,9 +6,20 @@ templates of our own.
 
 from __future__ import annotations
 
-from agents.admin import assistants, audit, bundle_page, providers, records, servers, tools
+from agents.admin import (
+    assistants,
+    audit,
+    bundle_page,
+    people,
+    providers,
+    records,
+    servers,
+    tools,
+)
 from agents.admin.names import name_models
 
-__all__ = ["assistants", "audit", "bundle_page", "providers", "records", "servers", "tools"]
+__all__ = [
+    "assistants", "audit", "bundle_page", "people", "providers", "records", "servers", "tools",
+]  # fmt: skip
 
 name_models()

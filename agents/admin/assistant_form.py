@@ -19,6 +19,7 @@ from agents.admin.reports import add_faults
 from agents.admin.trust_form import TrustForm
 from agents.bundle.approval_rules import check_approval_servers
 from agents.bundle.assistant_entries import HOOKS, read_assistant
+from agents.bundle.parsing import check_value
 from agents.bundle.reading import ObjectReader
 from agents.bundle.report import Report
 from agents.loop.errors import HookError
@@ -154,6 +155,7 @@ class AssistantForm(TrustForm):
             self.check_names(self._names_in(cleaned), self._known)
         if not self.errors and not self.is_preview:
             self._check_hooks(cleaned)
+            self._check_version()
         return cleaned
 
     def _entry(self, cleaned: dict[str, object]) -> dict[str, object]:
@@ -195,6 +197,8 @@ class AssistantForm(TrustForm):
         report = Report()
         names = [link.server_id for link in self.choices.links]
         check_approval_servers(dict(self.choices.approval), names, "", report)
+        check_value([list(link.ticked) for link in self.choices.links], report)
+        check_value(dict(self.choices.approval), report)
         for fault in report.faults:
             self.server_faults.append(f"{fault.pointer.lstrip('/')}: {fault.message}")
         for text in self.server_faults:
@@ -211,6 +215,16 @@ class AssistantForm(TrustForm):
                 import_hook(path) if will_be_trusted else load_hook(path)
             except HookError as error:
                 self.add_error(name, str(error))
+
+    def _check_version(self) -> None:
+        """Let nobody undo by accident what somebody else saved since this page was opened."""
+        seen = self.data.get("seen_version")
+        if seen is None or not self.instance.pk or seen == str(self.instance.version):
+            return
+        newest = self.instance.versions.order_by("-number").first()
+        text = _("%(who)s saved this assistant after you opened it: see its versions. Nothing of "
+                 "yours is stored yet; saving again replaces what was saved.")  # fmt: skip
+        self.add_error(None, text % {"who": newest.by if newest and newest.by else _("Somebody")})
 
     def _names_in(self, cleaned: dict[str, object]) -> list[tuple[str, str]]:
         paths = (str(cleaned.get(name) or "") for name in HOOK_FIELDS)

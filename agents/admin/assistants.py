@@ -111,6 +111,7 @@ class AssistantAdmin(AppAdmin):
             context["folds"] = folds(form)
             context["is_system"] = form.instance.is_system
             context["row_id"] = getattr(row, "pk", None) or ""
+            context["seen_version"] = getattr(row, "version", 0)
             if not form.instance.is_system:
                 context["view"] = servers_view(form.choices)
                 context["preview"] = _preview(form.instance, form.choices)

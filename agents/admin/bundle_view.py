@@ -17,6 +17,7 @@ from agents.bundle.shapes import ALL_TOOLS, NO_TOOL
 from agents.loop.messages import JsonValue
 from agents.models import TrustedNameKind
 from agents.runs.trust import NamedThing, untrusted
+from agents.texts import storable
 
 LONG_CHARS = 90
 """From here on a text stands below its name, line by line."""
@@ -98,12 +99,13 @@ def plan_view(plan: ImportPlan) -> PlanView:
 
 
 def finding_views(findings: Sequence[Finding], value: JsonValue) -> tuple[FindingView, ...]:
-    """Findings about a bundle's value, with the items that their pointers are in."""
+    """Findings about a bundle's value, with the items that their pointers are in. They quote what
+    may be half a character."""
     return tuple(
         FindingView(
-            pointer=finding.pointer or "/",
-            item=named_item(value, finding.pointer),
-            message=finding.message,
+            pointer=str(storable(finding.pointer or "/")),
+            item=str(storable(named_item(value, finding.pointer))),
+            message=str(storable(finding.message)),
         )
         for finding in findings
     )

@@ -5,7 +5,7 @@ Place in the house: ``agents.admin``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -45,6 +45,20 @@ class AuditedAdmin(admin.ModelAdmin):
             return view(request, *args, **kw)
         with audited(request.user.get_username()):
             return view(request, *args, **kw)
+
+
+class OwningAdmin(admin.ModelAdmin):
+    """Rows that take others along when they are deleted, which nobody deletes by themselves."""
+
+    takes_along: tuple[type[Model], ...] = ()
+
+    def get_deleted_objects(
+        self, objs: Sequence[Model], request: HttpRequest
+    ) -> tuple[list[object], dict[str, int], set[str], list[object]]:
+        """What would go; no right of their own is asked for what is taken along."""
+        going, counts, missing, protected = super().get_deleted_objects(objs, request)
+        along = {str(model._meta.verbose_name) for model in self.takes_along}
+        return going, counts, {name for name in missing if str(name) not in along}, protected
 
 
 class AppAdmin(AuditedAdmin):

@@ -17,9 +17,11 @@ from django.utils.translation import gettext as _
 
 from agents.admin.prompt_presets import PROMPT_PRESETS
 from agents.bundle.assistant_entries import PROMPT_ROLES
-from agents.bundle.report import describe
+from agents.bundle.parsing import BundleUnreadable, check_value
+from agents.bundle.report import Report, describe
 from agents.loop.messages import JsonObject, JsonValue
 from agents.models import Provider
+from agents.texts import storable
 
 _KINDS: dict[type, str] = {dict: "an object such as {}", list: "a list such as []"}
 
@@ -63,6 +65,7 @@ class ReadableJSONField(forms.CharField):
             raise ValidationError(
                 _("%(place)sexpected JSON: %(reason)s") % {"place": place, "reason": reason}
             ) from error
+        _refuse_unstorable(parsed)
         if not isinstance(parsed, self.kind):
             raise ValidationError(
                 _("expected %(kind)s, got %(came)s")
@@ -76,6 +79,18 @@ class ReadableJSONField(forms.CharField):
             return bool(self.to_python(self.prepare_value(initial)) != self.to_python(data))
         except ValidationError:
             return True
+
+
+def _refuse_unstorable(value: JsonValue) -> None:
+    """Refuse what a bundle would not be allowed either. Raises ``ValidationError``."""
+    report = Report()
+    try:
+        check_value(value, report)
+    except BundleUnreadable as error:
+        raise ValidationError(str(error)) from error
+    for fault in report.faults:
+        place = str(storable(fault.pointer.lstrip("/")))
+        raise ValidationError(f"{place}: {fault.message}" if place else fault.message)
 
 
 def _refuse_constant(name: str) -> None:
@@ -171,11 +186,16 @@ class StartersField(forms.CharField):
     def to_python(self, value: object) -> list[JsonValue]:
         """The starters as they are stored."""
         text = super().to_python(value)
-        return [_starter(line.strip()) for line in text.splitlines() if line.strip()]
+        starters = [_starter(line.strip()) for line in text.splitlines() if line.strip()]
+        _refuse_unstorable(starters)
+        return starters
 
     def has_changed(self, initial: object, data: object) -> bool:
         """Whether any starter differs."""
-        return bool(self.to_python(self.prepare_value(initial)) != self.to_python(data))
+        try:
+            return bool(self.to_python(self.prepare_value(initial)) != self.to_python(data))
+        except ValidationError:
+            return True
 
 
 class ModelLinesField(forms.CharField):

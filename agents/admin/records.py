@@ -5,6 +5,7 @@ Place in the house: ``agents.admin``. What happened is read only; a conversation
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from django import forms
@@ -17,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.admin.common import AuditedAdmin, ReadOnlyAdmin
+from agents.admin.common import AuditedAdmin, OwningAdmin, ReadOnlyAdmin
 from agents.admin.marks import json_block, state
 from agents.admin.numbers import NumbersForm
 from agents.bundle.assistant_entries import PROMPT_ROLES
@@ -35,7 +36,7 @@ _FAMILY = {
 
 
 @admin.register(Conversation)
-class ConversationAdmin(ReadOnlyAdmin):
+class ConversationAdmin(OwningAdmin, ReadOnlyAdmin):
     """Who talked with whom; the words themselves are read in the traces of the runs."""
 
     list_display = ("__str__", "user", "assistant", "run_count", "updated_at")
@@ -43,11 +44,20 @@ class ConversationAdmin(ReadOnlyAdmin):
     search_fields = ("title", "id", "user__username")
     list_select_related = ("user", "assistant")
     date_hierarchy = "created_at"
+    takes_along = (Run,)
     fields = ("id", "title", "user", "assistant", "is_pinned", "created_at", "updated_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
         """With how many runs they have."""
         return super().get_queryset(request).annotate(run_number=Count("runs"))
+
+    def get_deleted_objects(
+        self, objs: Sequence[Model], request: HttpRequest
+    ) -> tuple[list[object], dict[str, int], set[str], list[object]]:
+        """What would go; a run that is going on keeps its conversation."""
+        going, counts, missing, protected = super().get_deleted_objects(objs, request)
+        running = Run.objects.filter(conversation__in=objs, status=RunStatus.RUNNING)
+        return going, counts, missing, [*protected, *(str(run) for run in running)]
 
     @admin.display(description=gettext_lazy("Runs"), ordering="run_number")
     def run_count(self, row: Conversation) -> SafeString:

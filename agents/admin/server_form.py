@@ -87,7 +87,7 @@ class ServerForm(TrustForm):
         help_texts: ClassVar = {
             "server_id": gettext_lazy(
                 "Letters, digits, hyphens and dots, for example github.enterprise. The model sees "
-                "it in front of each tool."
+                "it in front of each tool, and rules begin with it: it stays as it is."
             ),
             "command": gettext_lazy("A program such as npx, uvx or a path; no shell is used."),
             "cwd": gettext_lazy("Empty: the application's own."),
@@ -115,6 +115,9 @@ class ServerForm(TrustForm):
             "headers_lines": "\n".join(secret_lines.header_lines(row.headers)),
             "url": self._shown_url,
         }
+        if row.pk and "server_id" in self.fields:
+            # Rules and limits of assistants name the server: under another id they would be void.
+            self.fields["server_id"].disabled = True
         is_superuser = self.user is None or getattr(self.user, "is_superuser", False)
         may_run = is_superuser and (settings.TOOLLOOP_ALLOW_STDIO or row.transport == "stdio")
         kinds = [kind for kind in Transport if may_run or kind != Transport.STDIO]

@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy
 
 from agents.admin import secret_lines
 from agents.admin.checks import server_line
-from agents.admin.common import AppAdmin
+from agents.admin.common import AppAdmin, OwningAdmin
 from agents.admin.marks import annotation_marks, json_text, server_state, state
 from agents.admin.server_form import ServerForm, command_line
 from agents.admin.server_log import protocol_words, record_messages, server_log
@@ -46,7 +46,7 @@ class ToolLine:
 
 
 @admin.register(Server)
-class ServerAdmin(AppAdmin):
+class ServerAdmin(OwningAdmin, AppAdmin):
     """MCP servers and what they were last heard to offer."""
 
     form = ServerForm
@@ -54,14 +54,25 @@ class ServerAdmin(AppAdmin):
     buttons = {"test": "press_test", "refresh": "press_refresh", "record": "press_record"}
     list_display = ("server_id", "transport", "place", "status", "tool_count", "checked_at")
     list_filter = ("transport",)
-    search_fields = ("server_id", "url", "command", "module")
+    search_fields = ("server_id", "command", "module")
     actions = ("refresh_chosen",)
     encrypted = ("env", "headers")
+    takes_along = (Tool,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Server]:
         """Servers with how many tools they have now."""
         present = Count("tools", filter=Q(tools__vanished_at__isnull=True))
         return super().get_queryset(request).annotate(present_tools=present)
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """What the filters ask for alone: any other lookup would tell whether a masked part of an
+        address or argument begins with a text."""
+        name = lookup.partition("__")[0]
+        return name in self.list_filter and super().lookup_allowed(lookup, value, request)
+
+    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
+        """An address may hold a secret: only superusers search in it."""
+        return (*self.search_fields, *(("url",) if request.user.is_superuser else ()))
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """A command may be changed by superusers only."""

@@ -1,6 +1,6 @@
 """Values of a bundle as text for a preview, without what looks secret.
 
-Place in the house: ``agents.bundle``. Pure.
+Place in the house: ``agents.bundle``. Reads no database.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from agents.bundle.secrets import (
     looks_like_secret,
 )
 from agents.loop.messages import JsonValue
+from agents.models import Server
 
 HIDDEN = "\u2022" * 8
 """Stands for a value that is not shown."""
@@ -51,6 +52,27 @@ def shown_arguments(arguments: list[JsonValue]) -> list[str]:
 def shown_variable(name: str, value: str) -> str:
     """A variable's value, hidden where it looks secret."""
     return HIDDEN if _is_hidden("env", name, value) else value
+
+
+def hidden_values(server: Server) -> list[tuple[str, str]]:
+    """Of a server's headers, variables, arguments and address what is not shown, with its place."""
+    arguments = [str(argument) for argument in server.args]
+    found = [
+        (f"args/{place}", text)
+        for place, (text, shown) in enumerate(
+            zip(arguments, shown_arguments(list(arguments)), strict=True)
+        )
+        if text != shown
+    ]
+    for column, values in (("headers", server.headers), ("env", server.env)):
+        found += [
+            (f"{column}/{name}", value)
+            for name, value in values.items()
+            if _is_hidden(column, name, value)
+        ]
+    if _is_hidden("url", "url", server.url):
+        found.append(("url", server.url))
+    return sorted(found)
 
 
 def _is_hidden(column: str, name: str, value: str) -> bool:

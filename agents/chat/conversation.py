@@ -103,7 +103,7 @@ def status_view(run: Run | None, lives: Mapping[str, LiveRun]) -> StatusView | N
     return StatusView(
         state=run_state("waiting" if is_waiting else RunStatus.RUNNING),
         strong=_turn_words(run, shown),
-        text=_activity(shown),
+        text=_activity(shown, is_ours=not run.configuration.get("deciders")),
         elapsed_ms=_elapsed_ms(run, live),
         is_stopping=run.stop_requested,
     )
@@ -126,8 +126,8 @@ def _turn_words(run: Run, live: LiveRun | None) -> str:
     return _("Turn %(n)s of %(most)s") % {"n": live.turn, "most": count(most)}
 
 
-def _activity(live: LiveRun | None) -> str:
-    """What is being waited for."""
+def _activity(live: LiveRun | None, *, is_ours: bool) -> str:
+    """What is being waited for; ``is_ours``: the person who chats decides on calls."""
     if live is None:
         return ""
     parts = []
@@ -136,9 +136,12 @@ def _activity(live: LiveRun | None) -> str:
             ngettext("%(n)d call running", "%(n)d calls running", running) % {"n": running}
         )
     if waiting := len(live.waiting):
-        parts.append(
-            ngettext("%(n)d waits for you", "%(n)d wait for you", waiting) % {"n": waiting}
+        words = (
+            ngettext("%(n)d waits for you", "%(n)d wait for you", waiting)
+            if is_ours
+            else ngettext("%(n)d waits for others", "%(n)d wait for others", waiting)
         )
+        parts.append(words % {"n": waiting})
     if parts:
         return ", ".join(parts)
     back_off = next((bar for bar in live.bars if bar.kind == "W" and bar.ended_ns is None), None)

@@ -30,15 +30,13 @@ class QuestionView:
 
 
 def question_views(questions: Iterable[Question]) -> list[QuestionView]:
-    """The questions in their order; one whose call is not stored any more is left out."""
+    """The questions in their order, with the arguments that would be sent."""
     found = []
     for question in questions:
         call = _call(question)
-        if call is None:
-            continue
         live = LiveCall(
             key=question.call_key, turn="", attempt=1, server=question.server, tool=question.tool,
-            name=str(call["name"]), arguments=_arguments(call), state="awaiting_approval",
+            name=str(call["name"]), arguments=_arguments(question, call), state="awaiting_approval",
             started_ns=round(question.asked_at.timestamp() * 1e9),
         )  # fmt: skip
         found.append(
@@ -53,8 +51,10 @@ def question_views(questions: Iterable[Question]) -> list[QuestionView]:
     return found
 
 
-def _arguments(call: Mapping[str, object]) -> JsonObject | str:
+def _arguments(question: Question, call: Mapping[str, object]) -> JsonObject | str:
     """The arguments as they were read before the person was asked."""
+    if isinstance(question.arguments, dict):
+        return dict(question.arguments)
     raw = call.get("arguments")
     given = raw if isinstance(raw, dict) else str(raw or "")
     try:
@@ -63,10 +63,12 @@ def _arguments(call: Mapping[str, object]) -> JsonObject | str:
         return str(given)
 
 
-def _call(question: Question) -> dict[str, object] | None:
+def _call(question: Question) -> dict[str, object]:
+    """The stored call; that of a hook is stored nowhere else."""
     rows = Message.objects.filter(run=question.run, role=MessageRole.ASSISTANT)
     for row in rows.order_by("-created_at"):
         for call in row.tool_calls or ():
             if call.get("key") == question.call_key:
                 return dict(call)
-    return None
+    name = f"{question.server}.{question.tool}"
+    return {"id": "", "key": question.call_key, "name": name, "arguments": question.arguments}

@@ -210,13 +210,15 @@ class Message(models.Model):
 class Question(models.Model):
     """A tool call that a person is asked about, and the decision: it outlives its process.
 
-    ``is_allowed`` is null as long as nobody has decided.
+    ``is_allowed`` is null as long as nobody has decided. ``arguments`` are those that would be
+    sent: a hook may have changed the model's.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="questions")
     call_key = models.CharField(max_length=100, unique=True)
     server = models.CharField(max_length=64)
     tool = models.CharField(max_length=500)
+    arguments = models.JSONField(null=True, blank=True)
     is_allowed = models.BooleanField(null=True, blank=True)
     reason = models.TextField(blank=True)
     by = models.CharField(max_length=200, blank=True)

@@ -73,6 +73,7 @@ def _ask(request: ApprovalRequest) -> Approval | None:
             "run_id": request.run,
             "server": request.server,
             "tool": storable(request.tool),
+            "arguments": storable(request.arguments),
         },
     )
     if question.is_allowed is None:

@@ -45,14 +45,15 @@ class ServerReview:
         return self.mode == Review.BLOCK and not self.known.get(name, {}).get(digest, False)
 
     def marked(self, listing: ServerListing) -> ServerListing:
-        """The listing with what waits for a review marked."""
-        if self.mode != Review.BLOCK:
+        """The listing with what waits for a review marked, and what nobody could review."""
+        if self.mode != Review.BLOCK and all(_can_be_kept(spec) for spec in listing.tools):
             return listing
         specs = tuple(self._marked(spec) for spec in listing.tools)
         return replace(listing, tools=specs)
 
     def _marked(self, spec: ToolSpec) -> ToolSpec:
-        waits = self.needs_review(storable(spec.name), definition_hash(spec))
+        waits = not _can_be_kept(spec)
+        waits = waits or self.needs_review(storable(spec.name), definition_hash(spec))
         return replace(spec, needs_review=True) if waits else spec
 
 
@@ -134,11 +135,16 @@ def _store_failure(server_id: str, reason: str) -> None:
         store_failure(server, reason)
 
 
+def _can_be_kept(spec: ToolSpec) -> bool:
+    """Whether a tool's definition is stored: pages show no other tools."""
+    return 0 < len(storable(spec.name)) <= MAX_NAME
+
+
 def _named(listing: ServerListing) -> Iterator[tuple[str, ToolSpec]]:
     """The first tool of each name that can be stored."""
     seen: set[str] = set()
     for spec in listing.tools:
         name = storable(spec.name)
-        if name not in seen and 0 < len(name) <= MAX_NAME:
+        if name not in seen and _can_be_kept(spec):
             seen.add(name)
             yield name, spec

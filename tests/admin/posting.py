@@ -19,6 +19,7 @@ class _Form(HTMLParser):
         self._wanted = form_id
         self._inside = False
         self._select = ""
+        self._is_multiple = False
         self._options: list[tuple[str, bool]] = []
         self._option: tuple[str | None, bool] | None = None
         self._area = ""
@@ -43,6 +44,7 @@ class _Form(HTMLParser):
             self.add(name, given.get("value") or ("on" if kind == "checkbox" else ""))
         elif tag == "select":
             self._select, self._options = name, []
+            self._is_multiple = "multiple" in given
         elif tag == "option":
             self._option, self._text = (given.get("value"), "selected" in given), ""
         elif tag == "textarea":
@@ -60,7 +62,7 @@ class _Form(HTMLParser):
             self._option = None
         elif tag == "select" and self._select:
             chosen = [value for value, is_selected in self._options if is_selected]
-            first = [value for value, _ in self._options[:1]]
+            first = [] if self._is_multiple else [value for value, _ in self._options[:1]]
             for value in chosen or first:
                 self.add(self._select, value)
             self._select = ""

@@ -285,9 +285,14 @@ def test_an_empty_limit_is_its_default_and_every_limit_says_what_it_does(
         ({"run_timeout_seconds": "-1"}, "a number greater than 0"),
         ({"compaction_trigger_ratio": "2"}, "at most 1"),
         ({"options": "[]"}, "expected an object such as {}, got an empty list"),
+        ({"options": r'{"a": "\ud800"}'}, "a: expected text that can be stored"),
+        ({"options": r'{"a": "\u0000"}'}, "a: expected text that can be stored"),
+        ({"options": '{"a": 1e999}'}, "a: expected a finite number"),
         ({"options": '{"a": }'}, "line 1, column 7: expected JSON"),
         ({"prompt_presets": '{"short": [{"role": "robot", "content": "x"}]}'}, "short/0/role"),
         ({"prompts__1__role": "robot"}, "0/role: expected one of system, user, assistant"),
+        ({"starters": r'"\ud800"'}, "expected text that can be stored"),
+        ({"rule__9__key": "weather.\0"}, "expected text that can be stored"),
         ({"starters": '{"title": 3}'}, "expected a text, or an object of texts"),
         ({"next_hook": "no path"}, "the dotted path of a function"),
         ({"next_hook": "os.path.join"}, "not on the list of trusted names"),
@@ -343,7 +348,7 @@ def test_a_system_assistant_has_provider_model_and_prompts_only(operator: Client
     assert row is not None
     fields = read_form(operator.get(page_of(row)), FORM)
     assert {name.partition("-")[0] for name in fields} == {
-        "provider", "model", "prompts", "_save",
+        "provider", "model", "prompts", "seen_version", "_save",
     } - {"_save"}  # fmt: skip
     assert submit(operator, page_of(row), FORM, model="m2", name="Mine").status_code == 302
     name = row.name
@@ -381,3 +386,15 @@ def test_a_reader_reads_and_cannot_post(reader: Client, desk: Assistant) -> None
         path = f"/admin/agents/assistant/{route}/?id={desk.pk}"
         assert reader.post(path, {"name": "x"}).status_code == 403
     assert values(desk) == before
+
+
+def test_a_server_with_hundreds_of_tools_is_shown_and_saved(
+    operator: Client, desk: Assistant
+) -> None:
+    large = make_server("large", [f"tool-{number}" for number in range(300)])
+    AssistantServer.objects.create(assistant=desk, server=large, position=2, allowed_tools=[])
+    ticks = {f"mode__{large.pk}": "these", f"tool__{large.pk}": ["tool-7", "tool-299"]}
+    fields = changed(read_form(operator.get(page_of(desk)), FORM), **ticks)
+    assert operator.post("/admin/agents/assistant/preview/", fields).status_code == 200
+    assert operator.post(page_of(desk), fields).status_code == 302
+    assert links(desk)[2] == ("large", ["tool-7", "tool-299"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import Any
 
 import pytest
@@ -80,6 +81,22 @@ def test_secrets_are_in_no_entry(operator: Client, desk: Assistant) -> None:
     assert kinds == ["server", "trust"]
     assert "very-secret" not in json.dumps(entries())
     assert entries()[0][0] == "bundle"
+
+
+def test_a_secret_that_is_another_is_noted_and_not_shown(operator: Client, desk: Assistant) -> None:
+    server = Server.objects.create(
+        server_id="docs", transport="http", url="https://docs.example.org/mcp",
+        headers={"Authorization": "Bearer old-one-11", "X-Team": "team-old"},
+    )  # fmt: skip
+    headers = "Authorization=Bearer new-one-22\nX-Team=team-new"
+    path = f"/admin/agents/server/{server.pk}/change/"
+    submit(operator, path, "server_form", headers_lines=headers)
+    provider = f"/admin/agents/provider/{desk.provider_id}/change/"
+    for key in ("key-one-33", "key-two-44"):
+        submit(operator, provider, "provider_form", new_key=key)
+    told = [(who, kind, after["secrets"]) for who, kind, _, _, after in entries()]
+    assert told == [("operator", kind, "changed") for kind in ("server", "provider", "provider")]
+    assert not re.search("old-one|new-one|team-|key-", json.dumps(entries()))
 
 
 def test_deleting_and_trusting_are_noted(operator: Client, desk: Assistant) -> None:

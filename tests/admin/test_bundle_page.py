@@ -104,6 +104,12 @@ def test_faults_are_all_shown_with_their_pointers_and_cannot_be_imported(operato
     assert 'name="sealed"' not in page
 
 
+def test_half_a_character_is_a_fault_like_any_other(operator: Client) -> None:
+    page = paste(operator, r'{"version": 1, "servers": [{"server_id": "\ud800"}]}')
+    assert page.status_code == 200
+    assert "expected text that can be stored" in page.content.decode()
+
+
 def test_what_changed_in_the_meantime_is_shown_again_instead_of_stored(operator: Client) -> None:
     load(FULL)
     preview = paste(operator, full("providers/0/timeout_ms", 7000))

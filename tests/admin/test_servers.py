@@ -158,9 +158,26 @@ def test_secrets_are_on_no_page(operator: Client, reader: Client) -> None:
 
 
 @pytest.mark.parametrize(
+    "query", ["q=ghp_", "url__contains=ghp_", "args__contains=ghp_", "env__isnull=0", "id__gt=0"]
+)
+def test_the_list_of_servers_answers_no_guess_at_a_secret(reader: Client, query: str) -> None:
+    make_http(url=f"https://mcp.example.org/mcp?token={SECRET}")
+    Server.objects.filter(pk=make_stdio().pk).update(args=["--token", SECRET])
+    page = reader.get(f"/admin/agents/server/?{query}")
+    assert page.status_code == (200 if query.startswith("q=") else 400)
+    assert ">docs<" not in page.content.decode()
+
+
+def test_servers_are_found_by_id_and_transport(operator: Client, reader: Client) -> None:
+    make_http()
+    for client, query in ((reader, "q=docs"), (reader, "transport__exact=http"),
+                          (operator, "q=mcp.example")):  # fmt: skip
+        assert ">docs<" in client.get(f"/admin/agents/server/?{query}").content.decode()
+
+
+@pytest.mark.parametrize(
     ("field", "value", "told"),
     [
-        ("server_id", "my_server", "no underscore"),
         ("url", "mcp.example.org", "expected a URL such as"),
         ("url", "", "a text that is not empty"),
         ("headers_lines", "Authorization: Bearer x", "expected NAME=value"),
@@ -186,6 +203,8 @@ def test_ids_are_unique_without_regard_to_case(operator: Client) -> None:
     assert "There is a server docs already" in errors_of(
         submit(operator, ADD, "server_form", **given)
     )
+    wrong = given | {"server_id": "my_server"}
+    assert "no underscore" in errors_of(submit(operator, ADD, "server_form", **wrong))
 
 
 def test_refresh_stores_the_tools_and_the_page_shows_them(operator: Client) -> None:
@@ -276,3 +295,30 @@ def test_only_a_superuser_says_where_variables_of_headers_go(
     for path, fields in ((page_of(row), moved), (page_of(plain), added)):
         assert "only a superuser" in errors_of(submit(staff, path, "server_form", **fields))
         assert submit(operator, path, "server_form", **fields).status_code == 302
+
+
+def test_an_id_stays_so_that_rules_that_name_it_hold(operator: Client, staff: Client) -> None:
+    row = make_http()
+    for client in (operator, staff):
+        assert submit(client, page_of(row), "server_form").status_code == 302
+        fields = read_form(client.get(page_of(row)), "server_form") | {"server_id": ["other"]}
+        assert client.post(page_of(row), fields).status_code == 302
+        row.refresh_from_db()
+        assert row.server_id == "docs"
+
+
+def test_a_server_is_deleted_with_the_tools_that_it_listed(operator: Client) -> None:
+    row, kept = (
+        make_http(),
+        Server.objects.create(server_id="other", transport="python", module="m"),
+    )
+    now = timezone.now()
+    for server in (row, kept):
+        Tool.objects.create(server=server, name="find", position=0, first_seen=now, last_seen=now)
+    assert (
+        operator.post(f"/admin/agents/server/{row.pk}/delete/", {"post": "yes"}).status_code == 302
+    )
+    assert list(Tool.objects.values_list("server__server_id", flat=True)) == ["other"]
+    chosen = {"action": "delete_selected", "_selected_action": [kept.pk], "post": "yes"}
+    assert operator.post("/admin/agents/server/", chosen).status_code == 302
+    assert Server.objects.count() == 0

@@ -11,6 +11,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from agents.models import Conversation, GlobalPrompt, Run, TrustedName
 from tests.admin.conftest import browser_of
@@ -98,6 +99,17 @@ def test_conversations_and_runs_are_only_read(operator: Client, talk: Talk) -> N
     assert operator.post(path, {"title": "x"}).status_code == 403
     assert operator.post(f"/admin/agents/run/{run.pk}/delete/", {"post": "1"}).status_code == 403
     assert Run.objects.values().get() == before
+
+
+def test_a_conversation_is_deleted_with_its_runs(operator: Client, talk: Talk) -> None:
+    row = Conversation.objects.get()
+    path = f"/admin/agents/conversation/{row.pk}/delete/"
+    assert Run.objects.get().status == "running"
+    operator.post(path, {"post": "yes"})
+    assert Conversation.objects.count() == 1
+    Run.objects.update(status="completed", stop_reason="answered", finished_at=timezone.now())
+    assert operator.post(path, {"post": "yes"}).status_code == 302
+    assert (Conversation.objects.count(), Run.objects.count()) == (0, 0)
 
 
 def test_the_runs_of_a_conversation_are_linked(operator: Client, talk: Talk) -> None:

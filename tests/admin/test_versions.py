@@ -11,7 +11,7 @@ from agents.bundle.exporting import assistant_entry
 from agents.bundle.importing import import_bundle
 from agents.models import Assistant, AssistantVersion, Conversation, Run, Server, TrustedName
 from agents.runs.plans import snapshot
-from tests.admin.posting import submit
+from tests.admin.posting import changed, errors_of, read_form, submit
 from tests.admin.test_assistants import FORM, desk, notes, weather
 
 __all__ = ["desk", "notes", "weather"]
@@ -53,6 +53,20 @@ def test_a_save_that_changes_nothing_is_no_version(operator: Client, desk: Assis
     save(operator, desk, model="m2")
     save(operator, desk)
     assert numbers(desk) == [1, 2]
+
+
+def test_what_somebody_else_saved_is_not_undone_by_accident(
+    operator: Client, staff: Client, desk: Assistant
+) -> None:
+    opened = changed(read_form(operator.get(page(desk)), FORM), model="m2")
+    rule = {"rule__8__key": "weather.get", "rule__8__action": "deny"}
+    save(staff, desk, **rule)
+    refused = operator.post(page(desk), opened)
+    assert "staff saved this assistant after you opened it" in errors_of(refused)
+    desk.refresh_from_db()
+    assert (desk.approval["weather.get"], desk.model) == ("deny", "")
+    again = read_form(refused, FORM)
+    assert (again["model"], operator.post(page(desk), again).status_code) == (["m2"], 302)
 
 
 def test_the_page_tells_what_changed_and_compares_two(operator: Client, desk: Assistant) -> None:

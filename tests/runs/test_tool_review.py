@@ -103,8 +103,11 @@ async def test_where_changes_are_not_blocked_they_are_kept_all_the_same(
     assert kept == [False, True]
 
 
-async def test_a_name_too_long_to_be_kept_is_never_offered(server: Server) -> None:
-    assert await waiting(server, spec("x" * 501)) == ["x" * 501]
+@pytest.mark.parametrize("mode", ["block", "warn", "off"])
+async def test_a_name_that_cannot_be_kept_is_never_offered(server: Server, mode: str) -> None:
+    await Server.objects.aupdate(review=mode)
+    names = ["x" * 501, ""]
+    assert await waiting(server, spec("x" * 500), *(spec(name) for name in names)) == names
 
 
 def test_a_known_listing_is_not_written_again(
