@@ -34,6 +34,10 @@ class CallContext:
     run: str = ""
 
 
+AT_THREAD_END: list[Callable[[], None]] = []
+"""What is called at the end of each thread in which a function ran: to close what is the thread's
+alone."""
+
 CALL: ContextVar[CallContext | None] = ContextVar("toolloop_call", default=None)
 
 

@@ -173,7 +173,7 @@ def _address(filters: Filters, before: str = "") -> str:
         "before": before,
     }
     query = urlencode({name: value for name, value in asked.items() if value})
-    return f"{reverse('model_requests')}{'?' if query else ''}{query}"
+    return f"{reverse('trace_requests')}{'?' if query else ''}{query}"
 
 
 def _time(milliseconds: float | None) -> str:

@@ -265,6 +265,8 @@ async def _keep_answer(
         extra=answer.extra,
         context_tokens=_context_tokens(answer),
     )
+    # Calls that nobody executes, or that are no part of the conversation, are not stored in it.
+    hides_calls = run.assistant.sandbox or run.is_silent
     if answer.usage is None:
         run.add_usage(None, sent_chars=_chars(request.messages), got_chars=len(answer.text))
     else:
@@ -275,7 +277,7 @@ async def _keep_answer(
         attempt=attempt,
         provider=target.provider,
         model=answer.model or target.model,
-        message=message if not run.assistant.sandbox else replace(message, tool_calls=()),
+        message=replace(message, tool_calls=()) if hides_calls else message,
         answer=answer,
         is_final=not run.is_silent and (not calls or run.assistant.sandbox),
         exchange=request.exchange.report(),

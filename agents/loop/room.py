@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.loop.catalog import ToolCatalog
+from agents.loop.aside import aside, take_counts
 from agents.loop.compaction import (
     find_cut,
     pieces_of,
@@ -21,6 +21,7 @@ from agents.loop.compaction import (
 from agents.loop.endings import Failed
 from agents.loop.errors import ContextTooLong, ModelError
 from agents.loop.events import Compacted, CompactionStarted, LimitReached, Turn
+from agents.loop.lasting import note_what_lasts
 from agents.loop.messages import Message, Role, text_of
 from agents.loop.model_request import ask_with_retries, mend_history
 from agents.loop.request import RunOutcome
@@ -33,9 +34,6 @@ CUT_CHARS = (2000, 500)
 
 SMALLEST_PIECE_TOKENS = 200
 """A request for a summary brings at least so much that is new."""
-
-NOT_FOR_SUMMARIES = ("response_format", "tool_choice", "parallel_tool_calls", "stop", "n", "tools")
-"""Options of an assistant that its summaries do without: they shape its answers."""
 
 
 async def make_room(run: RunState, turn: Turn) -> None:
@@ -107,6 +105,7 @@ async def _fold(run: RunState, turn: Turn, cut: int, reason: str) -> ModelError 
         window=run.assistant.context_window,
     )
     folded = run.messages[:cut]
+    await note_what_lasts(run, turn, folded)
     try:
         summary = await _summary_of(run, turn, folded)
     except ModelError as error:
@@ -146,7 +145,7 @@ async def _write(
     run: RunState, turn: Turn, folded: list[Message], piece_tokens: int, reserve: int
 ) -> str:
     summary, messages = split_summary(folded)
-    apart = _apart(run)
+    apart = aside(run)
     try:
         for piece in pieces_of(messages, max(piece_tokens, SMALLEST_PIECE_TOKENS)):
             apart.messages = summary_request(summary, piece, reserve)
@@ -155,27 +154,8 @@ async def _write(
                 raise ModelError("The model wrote an empty summary.")
             summary = shorten(answer.text.strip(), reserve * CHARS_PER_TOKEN)
     finally:
-        run.input_tokens, run.output_tokens = apart.input_tokens, apart.output_tokens
-        run.estimated_tokens = apart.estimated_tokens
+        take_counts(run, apart)
     return summary
-
-
-def _apart(run: RunState) -> RunState:
-    """The run as far as its summaries are concerned: no prompts, no tools, nothing shown."""
-    rules = run.assistant.compaction
-    targets = run.targets[run.targets.index(run.target) :] if run.target else run.targets
-    if rules.model:
-        targets = (replace(targets[0], model=rules.model), *targets)
-    return replace(
-        run,
-        prompts=[],
-        options={k: v for k, v in run.options.items() if k not in NOT_FOR_SUMMARIES},
-        targets=targets,
-        catalog=ToolCatalog(),
-        target=None,
-        wire=None,
-        is_silent=True,
-    )
 
 
 def _used(run: RunState) -> int:

@@ -61,6 +61,7 @@ class RunState:
     failure_detail: str = ""
     has_compacted_on_overflow: bool = False
     compaction_failed: bool = False
+    has_noted: bool = False
     is_silent: bool = False
 
     @property

@@ -24,6 +24,7 @@ from agents.mcp_client.config import ServerConfig
 from agents.mcp_client.limits import no_answer_text
 from agents.mcp_client.python_schema import BadArguments, PythonTool, tools_of_module
 from agents.mcp_client.results import clean_json, clean_text
+from agents.python_tools import AT_THREAD_END
 
 INVALID_PARAMS = -32602
 METHOD_NOT_FOUND = -32601
@@ -199,6 +200,9 @@ def _start_thread(call: Callable[[], _T]) -> asyncio.Future[_T]:
         except (Exception, SystemExit, KeyboardInterrupt) as error:
             # Whatever a function raises is its result; the thread has nobody above it.
             failure = _settable(error)
+        finally:
+            for leave in AT_THREAD_END:
+                leave()
         try:
             loop.call_soon_threadsafe(settle, result, failure)
         except RuntimeError:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agents.models import Note
 from tests.fake_provider import (
     FakeProvider,
     Json,
@@ -239,3 +240,35 @@ def test_a_summary_by_hand_that_fails_says_so_and_changes_nothing(runner: Runner
     ends = [(event["status"], event["stop_reason"]) for event in ran.of("run_finished")]
     assert ends[1] == ("failed", "provider_error")
     assert provider.requests[-1].messages[0]["content"] == "one"
+
+
+MEMORY = {"server_id": "memory", "transport": "python", "module": "agents.builtin_servers.memory"}
+
+
+def noting(body: Json, number: int) -> Step:
+    """Notes one thing when it is asked what must last."""
+    if "what must last" in str(body["messages"][0]["content"]):
+        return calls(call("n", "memory__memory_write", {"text": "The user counts sheep."}))
+    return counting(body, number)
+
+
+def run_with_memory(runner: Runner, policy: str) -> tuple[Ran, FakeProvider]:
+    with FakeProvider(noting) as provider:
+        rules = {"approval": {"memory.memory_write": policy}}
+        runner.configure(provider, servers=[MEMORY], assistant={**window(2500), **rules})
+        return runner.run(*[f"{LONG} {n}" for n in range(6)]), provider
+
+
+def test_before_it_is_folded_what_must_last_is_written_down_once(runner: Runner) -> None:
+    ran, provider = run_with_memory(runner, "allow")
+    assert folded(ran) and Note.objects.get().text.count("counts sheep") == len(folded(ran))
+    asked = [r for r in provider.requests if "what must last" in str(r.messages[0])]
+    assert [len(r.body["tools"]) for r in asked] == [1] * len(folded(ran))
+    assert not [row for row in ran.stored() if row.tool_calls or row.role == "tool"]
+    assert provider.faults == []
+
+
+def test_nothing_is_written_down_where_a_person_would_be_asked(runner: Runner) -> None:
+    ran, provider = run_with_memory(runner, "ask")
+    assert folded(ran) and not Note.objects.exists()
+    assert not [r for r in provider.requests if "what must last" in str(r.messages[0])]

@@ -16,6 +16,7 @@ SAMPLE = {
     "lost workers": ["tests/faults/test_lost_workers.py", "tests/runs/test_message_recorder.py"],
     "pages and their search": ["tests/chat/test_pages.py", "tests/chat/test_conversation.py"],
     "traces and their search": ["tests/traces/test_search.py", "tests/traces/test_recorder.py"],
+    "memory and folded conversations": ["tests/memory", "tests/faults/test_compaction.py"],
     "configuration": ["tests/bundle/test_import_export.py", "tests/admin/test_providers.py"],
 }
 
