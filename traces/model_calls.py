@@ -6,28 +6,33 @@ Place in the house: ``traces``. Who may read which comes from ``traces.access``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.db.models import Avg, Count, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum, Value
+from django.db.models.functions import Concat
 
 from traces.access import readable_traces
 from traces.costs import cost_of
-from traces.models import ModelCall
+from traces.models import ModelCall, Span, SpanKind, SpanStatus
 from traces.records import SpanRecord
 from traces.tallies import NS_PER_MS
 
 PAGE_ROWS = 50
 ERROR_CHARS = 1000
 
+MOST = 2**53
+"""No count is larger, whatever a provider tells."""
+
 COLUMNS = (
     "id", "trace_id", "at_ns", "provider", "model", "status", "http_status", "error",
-    "first_chunk_ms", "duration_ms", "input_tokens", "output_tokens", "cost",
+    "first_chunk_ms", "duration_ms", "input_tokens", "output_tokens", "cost", "currency",
 )  # fmt: skip
 UPDATES = COLUMNS[5:]
 
-OUTCOMES = ("ok", "error", "cancelled")
+OUTCOMES = ("ok", "error", "cancelled", "lost")
 PERIODS = {"hour": 3600, "day": 86_400, "week": 604_800}
 """Seconds of the choices of time; anything else means all."""
 
@@ -47,14 +52,15 @@ class Filters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSum:
-    """What was asked of one provider in a period. ``cost`` is ``None`` where no price is known."""
+    """What was asked of one provider in a period. ``costs`` are amounts by currency, which may be
+    empty; there is none where no price is known."""
 
     provider: str
-    requests: int
-    failed: int
-    tokens: int
-    cost: float | None
-    first_chunk_ms: float | None
+    requests: int = 0
+    failed: int = 0
+    tokens: int = 0
+    costs: Mapping[str, float] = field(default_factory=dict)
+    first_chunk_ms: float | None = None
 
 
 def call_rows(spans: Iterable[SpanRecord], redacted: Callable[[str], str]) -> list[Row]:
@@ -68,13 +74,16 @@ def _row(span: SpanRecord, redacted: Callable[[str], str]) -> Row:
     known = span.attributes
     first = known.get("gen_ai.response.time_to_first_chunk")
     error = known.get("toolloop.error")
+    model = known.get("gen_ai.response.model") or known.get("gen_ai.request.model") or ""
+    price = known.get("toolloop.price")
+    currency = price.get("currency") if isinstance(price, Mapping) else ""
     assert span.end_ns is not None
     return (
         span.id,
         span.trace,
         span.start_ns,
         str(known.get("gen_ai.provider.name") or "")[:100],
-        str(known.get("gen_ai.response.model") or known.get("gen_ai.request.model") or "")[:200],
+        redacted(str(model))[:200],
         span.status,
         _whole(known, "toolloop.error.status"),
         redacted(str(error))[:ERROR_CHARS] if error else "",
@@ -83,12 +92,19 @@ def _row(span: SpanRecord, redacted: Callable[[str], str]) -> Row:
         _whole(known, "gen_ai.usage.input_tokens") or 0,
         _whole(known, "gen_ai.usage.output_tokens") or 0,
         cost_of(known),
+        str(currency or "")[:20],
     )
 
 
 def _whole(known: Mapping[str, object], name: str) -> int | None:
     value = known.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return max(0, min(value, MOST)) if is_whole else None
+
+
+def reads_all(user: AbstractBaseUser | AnonymousUser) -> bool:
+    """Whether nothing is kept from a person."""
+    return not readable_traces(user).query.where
 
 
 def readable_calls(user: AbstractBaseUser | AnonymousUser) -> QuerySet[ModelCall]:
@@ -140,25 +156,48 @@ def sums_by_provider(calls: QuerySet[ModelCall], seconds: int) -> list[ProviderS
     rows = (
         calls.filter(at_ns__gte=time.time_ns() - seconds * 10**9)
         .order_by()
-        .values("provider")
+        # Grouped by the bare column SQLite would walk through the providers' index, all of it.
+        .annotate(name=Concat("provider", Value("")))
+        .values("name", "currency")
         .annotate(
             requests=Count("pk"),
-            failed=Count("pk", filter=Q(status="error")),
+            failed=Count("pk", filter=Q(status=SpanStatus.ERROR)),
             given=Sum("input_tokens"),
             made=Sum("output_tokens"),
             paid=Sum("cost"),
-            first=Avg("first_chunk_ms"),
+            begun=Count("first_chunk_ms"),
+            waited_ms=Sum("first_chunk_ms"),
         )
     )
-    sums = [
-        ProviderSum(
-            provider=row["provider"],
-            requests=row["requests"],
-            failed=row["failed"],
-            tokens=(row["given"] or 0) + (row["made"] or 0),
-            cost=row["paid"],
-            first_chunk_ms=row["first"],
-        )
-        for row in rows
-    ]
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["name"], []).append(row)
+    sums = [_sum(name, parts) for name, parts in found.items()]
     return sorted(sums, key=lambda one: (-one.requests, one.provider))
+
+
+def _sum(provider: str, parts: Sequence[Mapping[str, Any]]) -> ProviderSum:
+    begun = sum(part["begun"] for part in parts)
+    return ProviderSum(
+        provider=provider,
+        requests=sum(part["requests"] for part in parts),
+        failed=sum(part["failed"] for part in parts),
+        tokens=sum(part["given"] + part["made"] for part in parts),
+        costs={part["currency"]: part["paid"] for part in parts if part["paid"] is not None},
+        first_chunk_ms=sum(part["waited_ms"] or 0 for part in parts) / begun if begun else None,
+    )
+
+
+def keep_lost_calls(spans: QuerySet[Span], at_ns: int) -> None:
+    """Put the requests among spans that a dead process left open on the list, as lost."""
+    left = [
+        SpanRecord(
+            id=row.pk, trace=row.trace_id, parent=row.parent, run=row.run, position=row.position,
+            kind=row.kind, name=row.name, turn=row.turn, status=SpanStatus.LOST.value,
+            start_ns=row.start_ns, end_ns=max(at_ns, row.start_ns), attributes=row.attributes,
+        )
+        for row in spans.filter(kind=SpanKind.MODEL)
+    ]  # fmt: skip
+    # Stored spans are redacted.
+    rows = [ModelCall(**dict(zip(COLUMNS, row, strict=True))) for row in call_rows(left, str)]
+    ModelCall.objects.bulk_create(rows, ignore_conflicts=True)

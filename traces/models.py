@@ -240,17 +240,15 @@ class ModelCall(models.Model):
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
     cost = models.FloatField(null=True, blank=True)
+    currency = models.CharField(max_length=20, blank=True, default="", db_default="")
 
     class Meta:
         ordering = ["-at_ns"]
         indexes = [
             models.Index(fields=["-at_ns", "-id"], name="model_call_newest"),
             models.Index(fields=["provider", "-at_ns", "-id"], name="model_call_of_provider"),
-            models.Index(
-                fields=["-at_ns", "-id"],
-                condition=Q(status="error"),
-                name="model_call_failed",
-            ),
+            models.Index(fields=["status", "-at_ns", "-id"], name="model_call_by_status"),
+            models.Index(fields=["provider", "status", "-at_ns", "-id"], name="model_call_by_both"),
         ]
 
     def __str__(self) -> str:

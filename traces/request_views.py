@@ -5,7 +5,7 @@ Place in the house: ``traces``. Readers see the requests of the traces that they
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
@@ -18,10 +18,12 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from traces.inspection.formats import count, duration
+from traces.inspection.formats import count, duration, money
 from traces.inspection.marks import span_state
+from traces.inspection.own_words import own_line
 from traces.inspection.view_models import StateView
 from traces.model_calls import (
+    ERROR_CHARS,
     PERIODS,
     Filters,
     ProviderSum,
@@ -29,10 +31,15 @@ from traces.model_calls import (
     read_filters,
     read_rows,
     readable_calls,
+    reads_all,
     sums_by_provider,
 )
 from traces.models import ModelCall
 from traces.tallies import NS_PER_MS
+
+Standing = Mapping[str, tuple[str, str]]
+"""How providers stand, by their ids: words, empty where one simply answers; address in the admin.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +62,8 @@ class RequestRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderLine:
-    """What was asked of one provider, and how it stands."""
+    """What was asked of one provider, and how it stands; ``admin`` leads to its settings. Both are
+    empty for who may not read everything."""
 
     provider: str
     requests: str
@@ -64,6 +72,7 @@ class ProviderLine:
     cost: str
     first_chunk: str
     standing: str
+    admin: str
     href: str
 
 
@@ -83,13 +92,17 @@ def model_requests(request: HttpRequest) -> HttpResponse:
     filters = read_filters(request.GET)
     calls = readable_calls(request.user)
     rows, following = read_rows(filtered(calls, filters))
-    sums = sums_by_provider(calls, PERIODS[filters.period or "day"])
-    standing: dict[str, str] = import_string(settings.TOOLLOOP_PROVIDER_STANDING)()
+    period = filters.period or "day"
+    sums = sums_by_provider(calls, PERIODS[period])
+    is_operator = reads_all(request.user)
+    standing: Standing = import_string(settings.TOOLLOOP_PROVIDER_STANDING)() if is_operator else {}
     context = {
         "section": "traces",
         "filters": filters,
         "rows": [_row(row) for row in rows],
         "providers": list(_lines(filters, sums, standing)),
+        "is_operator": is_operator,
+        "since": _period_words()[period],
         "outcomes": _outcomes(filters),
         "periods": _periods(filters),
         "older": _address(filters, before=following) if following else "",
@@ -108,38 +121,41 @@ def _row(row: ModelCall) -> RequestRow:
         assistant=row.trace.assistant_name or row.trace.assistant,
         state=span_state(row.status),
         status=str(row.http_status or ""),
-        error=row.error,
+        error=own_line(row.error, ERROR_CHARS) if row.error else "",
         first_chunk=_time(row.first_chunk_ms),
         duration=_time(row.duration_ms),
         tokens=f"{count(row.input_tokens)} / {count(row.output_tokens)}",
-        cost=_money(row.cost),
+        cost="" if row.cost is None else _amounts({row.currency: row.cost}),
         href=f"{place}?{urlencode({'span': row.id})}",
     )
 
 
 def _lines(
-    filters: Filters, sums: list[ProviderSum], standing: dict[str, str]
+    filters: Filters, sums: Sequence[ProviderSum], standing: Standing
 ) -> Iterator[ProviderLine]:
-    silent = [
-        ProviderSum(provider=name, requests=0, failed=0, tokens=0, cost=None, first_chunk_ms=None)
-        for name in sorted(set(standing) - {one.provider for one in sums})
-    ]
+    asked = {one.provider for one in sums}
+    silent = [ProviderSum(provider=name) for name in sorted(standing) if name not in asked]
     for one in [*sums, *silent]:
-        share = f" ({one.failed * 100 // one.requests} %)" if one.failed else ""
+        share = f" ({one.failed / one.requests:.0%})" if one.failed else ""
+        words, admin = standing.get(one.provider, ("", ""))
         yield ProviderLine(
             provider=one.provider,
             requests=count(one.requests),
             failed=f"{count(one.failed)}{share}",
             tokens=count(one.tokens),
-            cost=_money(one.cost),
+            cost=_amounts(one.costs),
             first_chunk=_time(one.first_chunk_ms),
-            standing=standing.get(one.provider, ""),
+            standing=words,
+            admin=admin,
             href=_address(replace(filters, provider=one.provider, before=None)),
         )
 
 
 def _outcomes(filters: Filters) -> list[Choice]:
-    words = {"": _("all"), "ok": _("answered"), "error": _("failed"), "cancelled": _("broken off")}
+    words = {
+        "": _("all"), "ok": _("answered"), "error": _("failed"), "cancelled": _("broken off"),
+        "lost": _("lost"),
+    }  # fmt: skip
     return [
         Choice(
             text=text,
@@ -151,18 +167,23 @@ def _outcomes(filters: Filters) -> list[Choice]:
 
 
 def _periods(filters: Filters) -> list[Choice]:
-    words = {
-        "": _("any time"), "hour": _("last hour"), "day": _("last 24 hours"),
-        "week": _("last 7 days"),
-    }  # fmt: skip
     return [
         Choice(
             text=text,
             href=_address(replace(filters, period=name, before=None)),
             is_current=filters.period == name,
         )
-        for name, text in words.items()
+        for name, text in _period_words().items()
     ]
+
+
+def _period_words() -> dict[str, str]:
+    return {
+        "": _("any time"),
+        "hour": _("last hour"),
+        "day": _("last 24 hours"),
+        "week": _("last 7 days"),
+    }
 
 
 def _address(filters: Filters, before: str = "") -> str:
@@ -180,5 +201,6 @@ def _time(milliseconds: float | None) -> str:
     return "" if milliseconds is None else duration(milliseconds * NS_PER_MS)
 
 
-def _money(amount: float | None) -> str:
-    return "" if amount is None else f"{amount:.4f}".rstrip("0").rstrip(".") or "0"
+def _amounts(costs: Mapping[str, float]) -> str:
+    """Amounts with their currencies, which are not added to each other."""
+    return " + ".join(f"{money(amount)} {name}".rstrip() for name, amount in costs.items())

@@ -272,6 +272,7 @@ def _finite(value: object) -> object:
 def _close_left_spans(run: RunTakenOver) -> None:
     """Close what a dead process left open of a run; its trace goes on."""
     left = Span.objects.filter(run=run.run, end_ns__isnull=True)
+    model_calls.keep_lost_calls(left, run.at_ns)
     left.update(status=SpanStatus.LOST, end_ns=run.at_ns)
 
 
@@ -282,6 +283,7 @@ def _mark_lost(run: RunLost) -> None:
     spans = Span.objects.filter(
         models.Q(run=run.run) | models.Q(trace__in=roots), end_ns__isnull=True
     )
+    model_calls.keep_lost_calls(spans, run.at_ns)
     spans.update(status=SpanStatus.LOST, end_ns=run.at_ns)
     for trace in Trace.objects.filter(run=run.run, end_ns__isnull=True):
         summary = tally_of(load_spans(trace.pk)).sum_up(trace.start_ns, run.at_ns)

@@ -16,6 +16,9 @@ from agents.loop.messages import JsonObject, JsonValue
 from agents.providers.stream_calls import StreamCalls
 
 _REASONING_TEXTS = ("reasoning_content", "reasoning", "thinking")
+_MOST_TOKENS = 10**12
+"""No request has more tokens; what is counted larger is nonsense that no database holds."""
+
 _REPLAYED_LISTS = ("reasoning_details", "thinking_blocks")
 _REPLAYED_VALUES = ("extra_content", "thought_signature", "provider_specific_fields")
 
@@ -219,6 +222,6 @@ def _usage_from(usage: JsonValue) -> Usage | None:
 def _count(counts: JsonObject, *names: str) -> int | None:
     for name in names:
         value = counts.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-            return max(0, int(value))
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value < _MOST_TOKENS:
+            return max(0, int(value)) if math.isfinite(value) else None
     return None

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeVar
 
 from django.db.models import F, Q
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -24,6 +25,7 @@ from agents.loop.errors import (
     ModelUnreachable,
 )
 from agents.loop.messages import JsonObject
+from agents.loop.own_words import own_words
 from agents.models import Provider
 from agents.runs.model_choices import ModelChoice, ProviderFacts
 
@@ -174,11 +176,18 @@ def standing_words(row: HasStanding) -> str:
         }
     else:
         return ""
-    return f"{words}: {row.last_failure}" if row.last_failure else words
+    failure = own_words(row.last_failure, _) or row.last_failure
+    return f"{words}: {failure}" if failure else words
 
 
-def standing_of_all() -> dict[str, str]:
-    """How each provider stands, by its id; ``""`` where it simply answers. Named in
-    ``TOOLLOOP_PROVIDER_STANDING``."""
+def standing_of_all() -> dict[str, tuple[str, str]]:
+    """How each provider stands, by its id: ``""`` where it simply answers, and the address where an
+    operator has it asked again. Named in ``TOOLLOOP_PROVIDER_STANDING``."""
     rows = Provider.objects.defer("api_key").order_by("provider_id")
-    return {row.provider_id: standing_words(row) for row in rows}
+    return {
+        row.provider_id: (
+            standing_words(row),
+            reverse("admin:agents_provider_change", args=[row.pk]),
+        )
+        for row in rows
+    }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -16,10 +18,25 @@ from django.utils import timezone
 from agents.loop.errors import ModelOverloaded
 from agents.models import Assistant, Provider
 from agents.runs.provider_health import REST_MINUTES, note_failure
-from tests.fake_provider import FakeProvider, Json, Step, broken, call, calls, error, hang, text
+from tests.fake_provider import (
+    FakeProvider,
+    Json,
+    Step,
+    broken,
+    call,
+    calls,
+    chunk,
+    chunks,
+    error,
+    hang,
+    text,
+    usage_chunk,
+)
 from tests.running import Ran, Runner
 from tests.servers import stdio_entry
-from traces.models import ModelCall, Span
+from traces.models import ModelCall, Span, Trace
+from traces.records import RunLost
+from traces.storage import TraceStorage
 
 BROKE = error(429, {"error": {"message": "no credit", "code": "insufficient_quota"}})
 KEY = error(401, {"error": {"message": "wrong key"}})
@@ -313,7 +330,8 @@ def test_the_page_of_requests_tells_who_failed_and_how_providers_stand(runner: R
         ran = runner.run("hello")
     client = _client(ran)
     page = client.get("/traces/requests/").content.decode()
-    assert "rests until" in page and "503" in page and "1 (100 %)" in page
+    assert "rests until" in page and "503" in page and "1 (100%)" in page
+    assert f"/admin/agents/provider/{row().pk}/change/" in page
     failed = client.get("/traces/requests/?outcome=error").content.decode()
     assert failed.count("?span=") == 1
     only = client.get("/traces/requests/?provider=p1&period=hour").content.decode()
@@ -325,9 +343,67 @@ def test_nobody_sees_the_requests_of_others(runner: Runner, django_user_model: A
     with FakeProvider([text("hi")]) as up:
         configure(runner, up)
         runner.run("hello")
+    Provider.objects.update(barred="key", last_failure="the key of somebody")
     client = Client()
     client.force_login(django_user_model.objects.create_user("eve"))
-    assert "?span=" not in client.get("/traces/requests/").content.decode()
+    page = client.get("/traces/requests/").content.decode()
+    assert "?span=" not in page and "somebody" not in page and ">main<" not in page
+    assert Client().get("/traces/requests/").status_code == 302
+
+
+def test_costs_stand_with_their_currencies_and_are_not_added_to_each_other(runner: Runner) -> None:
+    with FakeProvider([text("hi")]) as up:
+        configure(runner, up)
+        ran = runner.run("hello")
+    known = ModelCall.objects.get()
+    ModelCall.objects.update(cost=0.25, currency="EUR")
+    ModelCall.objects.create(
+        id="0" * 16, trace_id=known.trace_id, at_ns=known.at_ns, provider="main", model="m",
+        status="lost", duration_ms=1, cost=2, currency="CNY",
+    )  # fmt: skip
+    page = _client(ran).get("/traces/requests/").content.decode()
+    assert "0.25 EUR + 2.00 CNY" in page or "2.00 CNY + 0.25 EUR" in page
+    lost = _client(ran).get("/traces/requests/?outcome=lost").content.decode()
+    assert lost.count("?span=") == 1
+
+
+def test_a_request_whose_process_died_is_on_the_list_as_lost(runner: Runner) -> None:
+    with FakeProvider([text("hi")]) as up:
+        configure(runner, up)
+        runner.run("hello")
+    ModelCall.objects.all().delete()
+    Span.objects.filter(kind="model").update(status="running", end_ns=None)
+    [trace] = Trace.objects.all()
+    lost = RunLost(run=trace.run, at_ns=trace.start_ns + 10**9, status="interrupted",
+                   stop_reason="worker_lost", level=3)  # fmt: skip
+    TraceStorage().write([], [], [lost])
+    assert [(one.status, one.provider) for one in ModelCall.objects.all()] == [("lost", "main")]
+
+
+def test_requests_that_were_recorded_before_the_list_was_there_are_put_on_it(
+    runner: Runner,
+) -> None:
+    prices = {"d-main": {"input": 1_000_000, "output": 0, "currency": "EUR"}}
+    with FakeProvider([DOWN, text("hi")]) as up:
+        runner.configure(up, provider_fields={"default_model": "d-main", "prices": prices,
+                                              "max_retries": 1})  # fmt: skip
+        runner.run("hello")
+    kept = list(ModelCall.objects.order_by("at_ns").values())
+    assert [one["status"] for one in kept] == ["error", "ok"] and kept[1]["currency"] == "EUR"
+    ModelCall.objects.all().delete()
+    import_module("traces.migrations.0010_older_requests").list_older_requests(apps, None)
+    assert list(ModelCall.objects.order_by("at_ns").values()) == kept
+
+
+def test_nonsense_that_a_provider_counts_spoils_no_trace(runner: Runner) -> None:
+    said = chunk({"content": "hi"}, finish="stop")
+    counted = {**usage_chunk(10**30, 5), "model": "odd\x00model"}
+    with FakeProvider([chunks([said, counted])]) as up:
+        configure(runner, up)
+        ran = runner.run("hello")
+    assert ran.finished["answer"] == "hi"
+    kept = ModelCall.objects.get()
+    assert (kept.status, kept.model) == ("ok", "odd\ufffdmodel") and kept.input_tokens <= 2**53
 
 
 def test_the_list_is_paged_by_its_keys(runner: Runner) -> None:
