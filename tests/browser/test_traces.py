@@ -192,7 +192,7 @@ def test_the_difference_of_the_messages_and_all_of_them(page: Page) -> None:
     expect(page.locator('[data-shown="diff"] .m.added')).to_have_count(4)
     page.keyboard.press("d")
     expect(page.locator('[data-shown="all"]')).to_be_visible()
-    expect(page.locator('[data-shown="all"] > .m')).to_have_count(6)
+    expect(page.locator('[data-shown="all"] > .m')).to_have_count(7)
     page.keyboard.press("d")
     expect(page.locator('[data-shown="all"]')).to_be_hidden()
 
