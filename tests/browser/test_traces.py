@@ -249,7 +249,7 @@ def test_every_tab_of_a_request_can_be_opened_with_the_keyboard(page: Page) -> N
     expect(page.locator("#part")).to_contain_text("HTTP 200")
     expect(page.locator(".chunks li").first).to_contain_text("ms")
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".funnel li").first).to_contain_text("9")
+    expect(page.locator(".funnel li").first).to_contain_text("17")
     page.keyboard.press("Home")
     expect(page.get_by_role("tab", name="Summary")).to_be_focused()
 
