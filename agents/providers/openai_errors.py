@@ -43,6 +43,10 @@ _BILLING = frozenset(
 )  # fmt: skip
 """Codes and types of errors of an account that cannot pay; some come with 429, as overload does."""
 
+_NO_CREDIT = ("your credit balance is too low",)
+_WRONG_KEY = ("api key not valid", "api key expired")
+"""How vendors begin to say so where status and code do not tell: with 400, as for any fault."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
@@ -158,7 +162,7 @@ _CONTEXT_HINT = "Start a new conversation, shorten tool results, or use a model 
 
 def _explain_status(error: openai.APIStatusError, endpoint: Endpoint) -> ModelError:
     status = error.status_code
-    body: JsonValue = error.body if isinstance(error.body, (dict, list, str)) else None
+    body = _unwrapped(error.body if isinstance(error.body, (dict, list, str)) else None)
     own = endpoint.clean(_own_message(body) or error.response.reason_phrase, _LINE_CHARS)
     kind, line, hint = _judge(status, body, own, endpoint)
     code = body.get("code") or body.get("type") if isinstance(body, dict) else ""
@@ -187,13 +191,14 @@ def _judge(
             _CONTEXT_HINT,
         )
     named = {code, body.get("type")} if isinstance(body, dict) else set()
-    if status == 402 or not _BILLING.isdisjoint(word for word in named if isinstance(word, str)):
+    is_billing = not _BILLING.isdisjoint(word for word in named if isinstance(word, str))
+    if status == 402 or is_billing or own.lower().startswith(_NO_CREDIT):
         return (
             ModelBilling,
             f"The account at {where} cannot pay for the request ({status}): {own}",
             "Look at the plan and the credit of this provider's account.",
         )
-    if status in (401, 403):
+    if status in (401, 403) or own.lower().startswith(_WRONG_KEY):
         return (
             ModelKeyRefused,
             f"The provider at {where} refused the key ({status}): {own}",
@@ -246,6 +251,15 @@ def _within(seconds: float) -> float:
 
 def _written(body: JsonValue) -> str:
     return body if isinstance(body, str) else json.dumps(body or {}, ensure_ascii=False)
+
+
+def _unwrapped(body: JsonValue) -> JsonValue:
+    """The error itself, where a vendor wraps it in a list and in an object of its own."""
+    if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
+        body = body[0]
+        inner = body.get("error")
+        return inner if isinstance(inner, dict) else body
+    return body
 
 
 def _own_message(body: JsonValue) -> str:
