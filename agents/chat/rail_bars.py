@@ -12,6 +12,7 @@ from datetime import datetime
 
 from agents.chat.formats import telling_argument
 from agents.chat.rows import RunRows
+from agents.chat.stand_ins import stand_in_model
 from agents.loop.results import NOT_FAILURES
 from agents.models import Message, MessageRole, Run
 from agents.runs.live import LiveBar, LiveRun
@@ -92,7 +93,7 @@ def _model_bar(run: Run, message: Message, start: datetime, last: datetime) -> B
     model = run.configuration.get("model") if isinstance(run.configuration, dict) else ""
     return Bar(
         kind="F" if is_fallback else "M",
-        label=str(model or ""),
+        label=stand_in_model(message) or str(model or ""),
         detail="",
         turn=message.turn or ("F" if is_fallback else str(run.turns)),
         start=_since(start, last),

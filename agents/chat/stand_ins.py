@@ -16,16 +16,23 @@ MOST_CHARS = 200
 
 
 def stand_in_mark(message: Message) -> str:
-    """ "answered by p2, m2"; empty where the assistant's first model gave this answer."""
-    if not _stored(message):
+    """The words "answered by p2, m2"; empty where the first model gave this answer, and for
+    what stands beside calls."""
+    if message.tool_calls or not _stored(message):
         return ""
-    model = str(_stored(message).get("model") or "")
-    named = ", ".join(part for part in (message.provider, model) if part)
+    named = ", ".join(part for part in (message.provider, stand_in_model(message)) if part)
     return _("answered by %(provider)s") % {"provider": named}
+
+
+def stand_in_model(message: Message) -> str:
+    """The model that answered in place of the first one, else nothing."""
+    return str(_stored(message).get("model") or "")
 
 
 def stand_in_reasons(message: Message) -> tuple[str, ...]:
     """One line for each model that comes before it: why it did not answer."""
+    if message.tool_calls:
+        return ()
     found = _stored(message).get("passed_over")
     entries = found if isinstance(found, list) else []
     return tuple(_reason(one) for one in entries if isinstance(one, dict))

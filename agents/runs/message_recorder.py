@@ -71,7 +71,7 @@ class MessageRecorder:
         match event:
             case ModelAnswered(message=message) if message.tool_calls:
                 row = self._assistant_row(event, message, str(event.turn))
-                row.details = _usage_details(event)
+                row.details = {**_usage_details(event), **_stand_in(event)}
                 self._add(row)
                 self._write_now()
             case ModelAnswered(is_final=True):

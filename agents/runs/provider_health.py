@@ -16,6 +16,7 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents.loop.errors import (
     ModelBilling,
@@ -170,10 +171,11 @@ def standing_words(row: HasStanding) -> str:
         words = _("its account cannot pay; asked last until it is saved or tested again")
     elif row.rests_until is not None and row.rests_until > timezone.now():
         at = timezone.localtime(row.rests_until).strftime("%H:%M:%S")
-        words = _("rests until %(time)s after %(n)d failures in a row") % {
-            "time": at,
-            "n": row.failures,
-        }
+        words = ngettext(
+            "rests until %(time)s after a failure",
+            "rests until %(time)s after %(n)d failures in a row",
+            row.failures,
+        ) % {"time": at, "n": row.failures}
     else:
         return ""
     failure = own_words(row.last_failure, _) or row.last_failure

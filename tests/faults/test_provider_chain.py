@@ -322,6 +322,28 @@ def test_a_chain_is_kept_in_the_middle_of_a_run(runner: Runner) -> None:
         runner.import_bundle(bundle)
         ran = runner.run("x")
     assert ran.finished["answer"] == "done" and ran.outcomes == ["ok"]
+    page = _client(ran).get(f"/c/{ran.conversation}/").content.decode()
+    assert page.count("answered by p1, fake") == 1 and page.count("answered by") == 1
+
+
+def test_text_beside_calls_bears_no_mark_and_the_rail_names_the_model_that_answered(
+    runner: Runner,
+) -> None:
+    spoken = chunks([
+        chunk({"role": "assistant", "content": "I look."}),
+        *calls(call("c1", "echo__ping")).chunks,
+    ])  # fmt: skip
+    with FakeProvider([DOWN]) as first, FakeProvider([spoken, text("done")]) as second:
+        configure(runner, first, second)
+        bundle = runner.bundle
+        bundle["servers"] = [stdio_entry("echo")]
+        bundle["assistants"][0]["mcp"] = {"servers": ["echo"]}
+        runner.import_bundle(bundle)
+        ran = runner.run("x")
+    page = _client(ran).get(f"/c/{ran.conversation}/").content.decode()
+    assert "I look." in page and page.count("answered by") == 1
+    called = next(row for row in ran.stored() if row.tool_calls)
+    assert called.details["stand_in"]["model"] == "fake"
 
 
 def test_the_page_of_requests_tells_who_failed_and_how_providers_stand(runner: Runner) -> None:
