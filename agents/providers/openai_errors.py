@@ -93,16 +93,39 @@ def explain_error(error: openai.OpenAIError, endpoint: Endpoint) -> ModelError:
 
 
 def explain_stream_error(error: JsonObject, endpoint: Endpoint) -> ModelError:
-    """The error of the loop for an error that came inside a stream."""
+    """The error of the loop for an error that came inside a stream. Gateways put the status that
+    they would have answered with into ``code``."""
     code = error.get("code") or error.get("type")
+    status = _status_in(error.get("code"))
     line = endpoint.clean(_own_message(error) or "no reason given", _LINE_CHARS)
-    kind = ContextTooLong if is_context_error(error, None) else ModelOverloaded
+    kind, hint = _judge_stream(error, status)
     return kind(
         f"The provider at {endpoint.name} broke off its answer: {line}",
-        hint=_CONTEXT_HINT if kind is ContextTooLong else "Try again, or use another model.",
+        hint=hint,
         detail=endpoint.clean(_written(error)),
+        status=status,
         code=str(code or ""),
     )
+
+
+def _judge_stream(error: JsonObject, status: int | None) -> tuple[type[ModelError], str]:
+    if is_context_error(error, None):
+        return ContextTooLong, _CONTEXT_HINT
+    named = {word for word in (error.get("code"), error.get("type")) if isinstance(word, str)}
+    if status == 402 or not _BILLING.isdisjoint(named):
+        return ModelBilling, "Look at the plan and the credit of this provider's account."
+    if status in (401, 403):
+        return ModelKeyRefused, "Check the key of this provider, and that it may use this model."
+    if status in (400, 413, 422):
+        return ModelRefused, "See the request and the detail in the trace."
+    return ModelOverloaded, "Try again, or use another model."
+
+
+def _status_in(code: JsonValue) -> int | None:
+    """The HTTP status that stands in an error's ``code`` as a number or as digits."""
+    if isinstance(code, str) and re.fullmatch(r"[45]\d\d", code):
+        return int(code)
+    return code if isinstance(code, int) and 400 <= code < 600 else None
 
 
 def unreachable(cause: BaseException, endpoint: Endpoint) -> ModelUnreachable:

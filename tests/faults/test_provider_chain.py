@@ -162,6 +162,29 @@ def test_what_a_provider_does_not_answer_lets_it_rest_a_minute(runner: Runner, s
     assert 50 < (rests - timezone.now()).total_seconds() <= 60
 
 
+@pytest.mark.parametrize(
+    ("failure", "barred", "failures", "answer"),
+    [
+        ({"code": 402, "message": "no credits left"}, "billing", 0, "other"),
+        ({"code": "insufficient_quota", "message": "no quota"}, "billing", 0, "other"),
+        ({"code": 401, "message": "wrong key"}, "key", 0, "other"),
+        ({"code": 502, "message": "upstream down"}, "", 1, "other"),
+        ({"type": "overloaded_error", "message": "busy"}, "", 1, "other"),
+        ({"code": 400, "message": "bad option"}, "", 0, None),
+    ],
+)
+def test_an_error_in_the_middle_of_an_answer_is_told_apart_in_the_same_way(
+    runner: Runner, failure: Json, barred: str, failures: int, answer: str | None
+) -> None:
+    begun = chunks([chunk({"content": "half an ans"}), {"error": failure}])
+    with FakeProvider([begun]) as first, FakeProvider([text("other")]) as second:
+        configure(runner, first, second)
+        ran = runner.run("x")
+    assert (row().barred, row().failures) == (barred, failures)
+    assert (ran.finished["answer"] == "other") == (answer == "other")
+    assert len(second.requests) == (answer == "other")
+
+
 def test_a_model_that_is_not_known_is_no_fault_of_its_provider(runner: Runner) -> None:
     with FakeProvider([error(404)]) as first, FakeProvider([text("other")]) as second:
         configure(runner, first, second)
