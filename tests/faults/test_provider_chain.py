@@ -12,6 +12,7 @@ import pytest
 from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
+from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
@@ -220,6 +221,7 @@ def test_a_run_that_goes_on_asks_who_answers_now_and_not_who_did_when_it_began(
     def fails_and_p1_rests(body: Json, n: int) -> Step:
         until = timezone.now() + timedelta(minutes=5)
         Provider.objects.filter(provider_id="p1").update(failures=2, rests_until=until)
+        connections.close_all()  # this is a thread of the fake provider
         return DOWN
 
     with (

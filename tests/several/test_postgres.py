@@ -17,6 +17,7 @@ SAMPLE = {
     "pages and their search": ["tests/chat/test_pages.py", "tests/chat/test_conversation.py"],
     "traces and their search": ["tests/traces/test_search.py", "tests/traces/test_recorder.py"],
     "memory and folded conversations": ["tests/memory", "tests/faults/test_compaction.py"],
+    "chains of models": ["tests/faults/test_provider_chain.py"],
     "configuration": ["tests/bundle/test_import_export.py", "tests/admin/test_providers.py"],
 }
 
