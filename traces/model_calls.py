@@ -6,13 +6,12 @@ Place in the house: ``traces``. Who may read which comes from ``traces.access``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.db.models import Count, Q, QuerySet, Sum, Value
-from django.db.models.functions import Concat
+from django.db.models import Avg, Count, Max, Min, Q, QuerySet, Sum
 
 from traces.access import readable_traces
 from traces.costs import cost_of
@@ -153,39 +152,53 @@ def read_rows(calls: QuerySet[ModelCall]) -> tuple[list[ModelCall], str]:
 
 def sums_by_provider(calls: QuerySet[ModelCall], seconds: int) -> list[ProviderSum]:
     """What was asked of each provider in the last seconds, the busiest first."""
-    rows = (
-        calls.filter(at_ns__gte=time.time_ns() - seconds * 10**9)
-        .order_by()
-        # Grouped by the bare column SQLite would walk through the providers' index, all of it.
-        .annotate(name=Concat("provider", Value("")))
-        .values("name", "currency")
-        .annotate(
-            requests=Count("pk"),
-            failed=Count("pk", filter=Q(status=SpanStatus.ERROR)),
-            given=Sum("input_tokens"),
-            made=Sum("output_tokens"),
-            paid=Sum("cost"),
-            begun=Count("first_chunk_ms"),
-            waited_ms=Sum("first_chunk_ms"),
-        )
+    if not calls.query.where:
+        # Named one by one, each is read from the index that covers what is summed up.
+        calls = calls.filter(provider__in=_providers())
+    since_ns = time.time_ns() - seconds * 10**9
+    calls = calls.filter(at_ns__gte=since_ns).order_by()
+    has_cost = Q(cost__isnull=False)
+    rows = calls.values("provider").annotate(
+        requests=Count("pk"),
+        failed=Count("pk", filter=Q(status=SpanStatus.ERROR)),
+        given=Sum("input_tokens"),
+        made=Sum("output_tokens"),
+        paid=Sum("cost"),
+        one=Min("currency", filter=has_cost),
+        other=Max("currency", filter=has_cost),
+        first=Avg("first_chunk_ms"),
     )
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        found.setdefault(row["name"], []).append(row)
-    sums = [_sum(name, parts) for name, parts in found.items()]
+    sums = [
+        ProviderSum(
+            provider=row["provider"],
+            requests=row["requests"],
+            failed=row["failed"],
+            tokens=row["given"] + row["made"],
+            costs=_costs(calls.filter(provider=row["provider"]), row),
+            first_chunk_ms=row["first"],
+        )
+        for row in rows
+    ]
     return sorted(sums, key=lambda one: (-one.requests, one.provider))
 
 
-def _sum(provider: str, parts: Sequence[Mapping[str, Any]]) -> ProviderSum:
-    begun = sum(part["begun"] for part in parts)
-    return ProviderSum(
-        provider=provider,
-        requests=sum(part["requests"] for part in parts),
-        failed=sum(part["failed"] for part in parts),
-        tokens=sum(part["given"] + part["made"] for part in parts),
-        costs={part["currency"]: part["paid"] for part in parts if part["paid"] is not None},
-        first_chunk_ms=sum(part["waited_ms"] or 0 for part in parts) / begun if begun else None,
-    )
+def _costs(calls: QuerySet[ModelCall], row: Mapping[str, Any]) -> dict[str, float]:
+    """Amounts by currency; asked for apart only where there are several."""
+    if row["paid"] is None:
+        return {}
+    if row["one"] == row["other"]:
+        return {row["one"]: row["paid"]}
+    paid = calls.filter(cost__isnull=False).values("currency").annotate(paid=Sum("cost"))
+    return {part["currency"]: part["paid"] for part in paid.order_by("currency")}
+
+
+def _providers() -> list[str]:
+    """Every provider that was ever asked: one step in the index for each."""
+    found: list[str] = []
+    names = ModelCall.objects.order_by("provider").values_list("provider", flat=True)
+    while (name := names.filter(provider__gt=found[-1] if found else "").first()) is not None:
+        found.append(name)
+    return found
 
 
 def keep_lost_calls(spans: QuerySet[Span], at_ns: int) -> None:

@@ -249,6 +249,19 @@ class ModelCall(models.Model):
             models.Index(fields=["provider", "-at_ns", "-id"], name="model_call_of_provider"),
             models.Index(fields=["status", "-at_ns", "-id"], name="model_call_by_status"),
             models.Index(fields=["provider", "status", "-at_ns", "-id"], name="model_call_by_both"),
+            models.Index(
+                fields=[
+                    "provider",
+                    "at_ns",
+                    "status",
+                    "input_tokens",
+                    "output_tokens",
+                    "cost",
+                    "currency",
+                    "first_chunk_ms",
+                ],
+                name="model_call_sums",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -78,5 +78,21 @@ class Migration(migrations.Migration):
                 fields=["provider", "status", "-at_ns", "-id"], name="model_call_by_both"
             ),
         ),
+        migrations.AddIndex(
+            model_name="modelcall",
+            index=models.Index(
+                fields=[
+                    "provider",
+                    "at_ns",
+                    "status",
+                    "input_tokens",
+                    "output_tokens",
+                    "cost",
+                    "currency",
+                    "first_chunk_ms",
+                ],
+                name="model_call_sums",
+            ),
+        ),
         migrations.RunPython(list_older_requests, migrations.RunPython.noop),
     ]
