@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from agents.loop.arguments import ArgumentsProblem, parse_arguments
 from agents.loop.messages import JsonObject, JsonValue, Message, Role, ToolCall, text_of
+from agents.loop.results import NO_OUTPUT
 
 _MAX_NAME = 64
 _REFUSED_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -51,7 +52,11 @@ class Wire:
     _parts: dict[int, tuple[Message, tuple[Message, ...]]] = field(default_factory=dict)
 
     def messages(self, messages: Sequence[Message]) -> tuple[JsonObject, ...]:
-        """The ``messages`` of a request body. The history must be well paired already."""
+        """The ``messages`` of a request body. The history must be well paired already.
+
+        Several providers refuse empty text: a message that says nothing is left out.
+        """
+        messages = [message for message in messages if _says_something(message)]
         if self.rules.system_first_only:
             messages = _system_first(messages)
         if self.rules.one_call_each:
@@ -177,7 +182,7 @@ def _to_dictionary(message: Message, ids: tuple[str, ...], rules: WireRules) -> 
         value["tool_call_id"] = ids[0]
     is_own = message.provider == rules.provider or not message.provider
     if message.tool_calls:
-        value["content"] = value["content"] or None
+        value["content"] = None if _is_blank(value["content"]) else value["content"]
         value["tool_calls"] = [
             _call(call, wire_id, with_extra=is_own)
             for call, wire_id in zip(message.tool_calls, ids, strict=True)
@@ -224,14 +229,28 @@ def _is_strict_object(text: str) -> bool:
         return False
 
 
+def _says_something(message: Message) -> bool:
+    if message.role in (Role.USER, Role.TOOL) or message.tool_calls:
+        return True
+    return not isinstance(message.content, str | None) or not _is_blank(message.content)
+
+
+def _is_blank(content: JsonValue) -> bool:
+    return not content or (isinstance(content, str) and not content.strip())
+
+
 def _content(message: Message, rules: WireRules) -> JsonValue:
     if not isinstance(message.content, tuple):
+        if message.role is Role.TOOL and _is_blank(message.content):
+            return NO_OUTPUT
         return message.content if message.content is not None else ""
+    spoken = [part for part in message.content if not _is_blank(part.get("text", part))]
+    parts = spoken or message.content
     if rules.vision:
-        return list(message.content)
+        return list(parts)
     return [
         part if part.get("type") == "text" else {"type": "text", "text": f"[{part.get('type')}]"}
-        for part in message.content
+        for part in parts
     ]
 
 
