@@ -85,6 +85,8 @@ QUIRK_WORDS = {
     "tool_call_id_pattern": gettext_lazy("It wants ids of calls in one form: %(value)s"),
     "no_stream_options": gettext_lazy("It refuses stream_options."),
     "no_parallel_calls": gettext_lazy("It refuses several calls in one answer."),
+    "call_fields": gettext_lazy("It refuses calls of other models without these fields: %(value)s"),
+    "plain_schemas": gettext_lazy("It refuses keywords in the schemas of tools."),
 }
 
 NO_USAGE = gettext_lazy("It does not heed stream_options: no usage comes in the stream.")

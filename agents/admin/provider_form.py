@@ -24,7 +24,7 @@ from agents.models import Provider
 _COLUMNS = (
     "base_url", "api_key_env", "default_model", "fallback_model", "vision", "timeout_ms",
     "max_retries", "system_first_only", "tool_call_id_pattern", "no_stream_options",
-    "no_parallel_calls", "prices",
+    "no_parallel_calls", "call_fields", "plain_schemas", "prices",
 )  # fmt: skip
 
 
@@ -62,6 +62,8 @@ class ProviderForm(TrustForm):
             "tool_call_id_pattern": gettext_lazy("Pattern of call ids"),
             "no_stream_options": gettext_lazy("Without stream_options"),
             "no_parallel_calls": gettext_lazy("One call at a time"),
+            "call_fields": gettext_lazy("Fields of calls"),
+            "plain_schemas": gettext_lazy("Plain schemas"),
         }
         help_texts: ClassVar = {
             "provider_id": gettext_lazy("The name in bundles and traces, for example main."),
@@ -91,6 +93,14 @@ class ProviderForm(TrustForm):
             "no_parallel_calls": gettext_lazy(
                 "For models that cannot ask for several tools in one answer: parallel_tool_calls "
                 "is sent as false, and calls that come together are sent back one by one."
+            ),
+            "call_fields": gettext_lazy(
+                "For providers that refuse calls without fields of theirs, as Gemini 3 refuses "
+                "calls that another model made. A JSON object, sent with such calls."
+            ),
+            "plain_schemas": gettext_lazy(
+                "For providers that refuse keywords of JSON Schema, as Gemini does: tools are "
+                "described in the few that all take, and in words."
             ),
         }
 

@@ -24,7 +24,6 @@ from agents.loop.request import (
     RunRequest,
 )
 from agents.loop.run import run_loop
-from agents.loop.wire import WireRules
 from agents.models import Assistant, Run
 from agents.python_tools import CallContext
 from agents.runs import lifecycle
@@ -33,6 +32,7 @@ from agents.runs.model_choices import (
     ProviderFacts,
     load_provider,
     model_choice,
+    wire_rules,
 )
 from agents.runs.plans import (
     FALLBACK_ASSISTANT,
@@ -205,13 +205,7 @@ class RunOutside:
             provider=provider.provider_id,
             model=model,
             client=self._resources.client(provider),
-            rules=WireRules(
-                provider=provider.provider_id,
-                vision=provider.vision,
-                system_first_only=provider.system_first_only,
-                id_pattern=provider.tool_call_id_pattern,
-                one_call_each=provider.no_parallel_calls,
-            ),
+            rules=wire_rules(provider),
             max_retries=provider.max_retries,
             price=provider.prices.get(model) or {},
         )

@@ -27,7 +27,7 @@ GEMINI_KEYWORDS = frozenset(
 
 
 def refusal_of(vendor: str, body: Json) -> Step | None:
-    """The vendor's error for a request, or ``None``. Gateways are as strict as who stands behind."""
+    """The vendor's error for a request, or ``None``; a gateway is as strict as who is behind it."""
     judge, shape = VENDORS.get(vendor, (lambda body: "", gemini_error))
     fault = judge(body)
     return error(400, shape(fault)) if fault else None
@@ -102,6 +102,11 @@ def schema_fault(schema: Json, where: str) -> str:
                 "Cannot find field."
             )
     at = f"GenerateContentRequest.{where}"
+    if "anyOf" in schema and len(schema) > 1:
+        return (
+            f"Unable to submit request because `{where}` schema specified other fields alongside "
+            "any_of. When using any_of, it must be the only field set."
+        )
     kind = schema.get("type")
     if isinstance(kind, list):
         return f"Invalid value at '{where}.type': Proto field is not repeating, cannot start list."
