@@ -5,6 +5,8 @@ Place in the house: ``agents.admin``.
 
 from __future__ import annotations
 
+import json
+
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -101,10 +103,14 @@ def found_words(provider: Provider, found: object) -> list[tuple[str, str, bool]
     if found.get("sends_usage") is False:
         words["no_stream_options"] = NO_USAGE
     return [
-        (name, str(words[name]) % {"value": value}, getattr(provider, name) == value)
+        (name, str(words[name]) % {"value": _shown_value(value)}, getattr(provider, name) == value)
         for name, value in quirks.items()
         if name in QUIRK_WORDS
     ]
+
+
+def _shown_value(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
 
 
 def provider_line(check: ProviderCheck) -> str:
