@@ -6,21 +6,19 @@ holds a secret.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from enum import StrEnum
 
-from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from agents.bundle.approval_rules import check_approval_servers
 from agents.bundle.report import Report
+from agents.doctor_providers import look_over_providers
 from agents.encryption import DecryptionFailed, decrypt, encrypt
+from agents.findings import Finding, Health, counted, found
 from agents.loop.catalog import LeftOut
-from agents.loop.errors import HookError, ModelKeyRefused
+from agents.loop.errors import HookError
 from agents.models import (
     Assistant,
     AssistantServer,
@@ -30,47 +28,16 @@ from agents.models import (
     TrustedName,
 )
 from agents.runs.definition_marks import definition_marks, likely_renamed
-from agents.runs.model_choices import provider_facts
 from agents.runs.offer_preview import NEVER_CHECKED, preview_offer
 from agents.runs.plans import load_hook
-from agents.runs.provider_checks import ProviderCheck, ask_provider
-from agents.runs.provider_health import standing_words
-from agents.runs.resources import provider_key
 from agents.runs.server_checks import check_servers, store_checks
 from agents.runs.tool_review import load_review
 from agents.runs.tool_store import definition_of_row
 
 CONNECT_SECONDS = 15.0
-"""How long a server may take to connect and list, and a provider to answer."""
+"""How long a server may take to connect and list."""
 
 HOOK_FIELDS = ("create_hook", "next_hook", "before_tool_call_hook", "after_tool_call_hook")
-
-
-class Health(StrEnum):
-    """How something is."""
-
-    OK = "ok"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One line: what was looked at (``server docs``), how it is, and what to do about it."""
-
-    subject: str
-    health: Health
-    text: str
-    hint: str = ""
-
-    def as_json(self) -> dict[str, str]:
-        """The entry of this finding in the command's JSON."""
-        return {key: str(value) for key, value in asdict(self).items()}
-
-    def as_line(self) -> str:
-        """The finding for a person."""
-        line = f"{self.health.value:<8}{self.subject}: {self.text}"
-        return f"{line}\n        {self.hint}" if self.hint else line
 
 
 def look_over(*, is_offline: bool = False) -> Iterator[Finding]:
@@ -85,17 +52,9 @@ def look_over(*, is_offline: bool = False) -> Iterator[Finding]:
     yield from keys
     if any(finding.health is Health.ERROR for finding in keys):
         return
-    yield from _providers(is_offline=is_offline)
+    yield from look_over_providers(is_offline=is_offline)
     yield from _servers(is_offline=is_offline)
     yield from _assistants()
-
-
-def _found(subject: str, health: Health, text: str, hint: str = "") -> Finding:
-    return Finding(subject=subject, health=health, text=text, hint=hint)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _database() -> Iterator[Finding]:
@@ -105,13 +64,13 @@ def _database() -> Iterator[Finding]:
         executor = MigrationExecutor(connection)
         waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError as error:
-        yield _found(name, Health.ERROR, f"cannot be reached: {error}", "Check DATABASE_URL.")
+        yield found(name, Health.ERROR, f"cannot be reached: {error}", "Check DATABASE_URL.")
         return
     if waiting:
-        text = f"{_count(len(waiting), 'migration')} to be applied"
-        yield _found(name, Health.ERROR, text, "Run manage.py migrate.")
+        text = f"{counted(len(waiting), 'migration')} to be applied"
+        yield found(name, Health.ERROR, text, "Run manage.py migrate.")
         return
-    yield _found(name, Health.OK, f"{connection.vendor}, all migrations applied")
+    yield found(name, Health.OK, f"{connection.vendor}, all migrations applied")
     if connection.vendor == "sqlite":
         yield _wal()
     yield _writable()
@@ -122,9 +81,9 @@ def _wal() -> Finding:
         cursor.execute("PRAGMA journal_mode")
         mode = str(cursor.fetchone()[0])
     if mode == "wal":
-        return _found("database", Health.OK, "write-ahead log (WAL) is on")
+        return found("database", Health.OK, "write-ahead log (WAL) is on")
     hint = "Use a local disk: WAL does not work on network drives and in memory."
-    return _found("database", Health.WARNING, f"journal mode is {mode}, not wal", hint)
+    return found("database", Health.WARNING, f"journal mode is {mode}, not wal", hint)
 
 
 def _writable() -> Finding:
@@ -134,28 +93,28 @@ def _writable() -> Finding:
             transaction.set_rollback(True)
     except DatabaseError as error:
         hint = "Check the rights of the file and its folder, and that the disk is not full."
-        return _found("database", Health.ERROR, f"cannot be written: {error}", hint)
-    return _found("database", Health.OK, "can be written")
+        return found("database", Health.ERROR, f"cannot be written: {error}", hint)
+    return found("database", Health.OK, "can be written")
 
 
 def _encryption() -> Iterator[Finding]:
     """A key that works, and that fits what is stored."""
     name = "encryption"
     if decrypt(encrypt("doctor")) != "doctor":
-        yield _found(name, Health.ERROR, "a value does not come back as it was stored")
+        yield found(name, Health.ERROR, "a value does not come back as it was stored")
         return
     faults = [fault for fault in (_unreadable(Provider), _unreadable(Server)) if fault]
     for fault in faults:
-        yield _found(name, Health.ERROR, fault)
+        yield found(name, Health.ERROR, fault)
     if faults:
         return
     if settings.TOOLLOOP_ENCRYPTION_KEYS:
         count = len(settings.TOOLLOOP_ENCRYPTION_KEYS)
-        yield _found(name, Health.OK, f"TOOLLOOP_ENCRYPTION_KEYS holds {count}, all values fit")
+        yield found(name, Health.OK, f"TOOLLOOP_ENCRYPTION_KEYS holds {count}, all values fit")
         return
     hint = "Set TOOLLOOP_ENCRYPTION_KEYS, so that a new SECRET_KEY does not lock stored keys."
     text = "the key is derived from SECRET_KEY"
-    yield _found(name, Health.WARNING, text, hint)
+    yield found(name, Health.WARNING, text, hint)
 
 
 def _unreadable(model: type[Provider] | type[Server]) -> str:
@@ -166,83 +125,11 @@ def _unreadable(model: type[Provider] | type[Server]) -> str:
     return ""
 
 
-def _providers(*, is_offline: bool) -> Iterator[Finding]:
-    """A key where one is named, and an answer of the model."""
-    rows = list(Provider.objects.all())
-    if not rows:
-        yield _found("providers", Health.ERROR, "there is none", "Add one in the admin.")
-        return
-    askable: list[Provider] = []
-    for row in rows:
-        subject = f"provider {row.provider_id}"
-        facts = provider_facts(row)
-        assert facts is not None
-        try:
-            provider_key(facts)
-        except ModelKeyRefused as error:
-            yield _found(subject, Health.ERROR, error.message, error.hint)
-            continue
-        if is_offline:
-            yield from _offline_provider(row)
-        else:
-            askable.append(row)
-    for check in _ask_providers(askable):
-        yield _provider_finding(check)
-    for row in rows:
-        if told := standing_words(row):
-            yield _found(f"provider {row.provider_id}", Health.WARNING, told)
-
-
-def _offline_provider(row: Provider) -> Iterator[Finding]:
-    subject = f"provider {row.provider_id}"
-    if row.default_model:
-        yield _found(subject, Health.OK, f"key and model {row.default_model} are set (not asked)")
-    else:
-        hint = "Set default_model, or a model at every assistant."
-        yield _found(subject, Health.WARNING, "has no default model (not asked)", hint)
-
-
-def _ask_providers(rows: Sequence[Provider]) -> list[ProviderCheck]:
-    """All of them at the same time; the model asked is the one that assistants use."""
-    asked = [(provider_facts(row), _model_of(row)) for row in rows]
-
-    async def ask() -> list[ProviderCheck]:
-        calls = (
-            ask_provider(facts, model, seconds=CONNECT_SECONDS)
-            for facts, model in asked
-            if facts is not None
-        )
-        return list(await asyncio.gather(*calls))
-
-    return async_to_sync(ask)()
-
-
-def _model_of(row: Provider) -> str:
-    """The default model, or the first that an assistant names."""
-    if row.default_model:
-        return row.default_model
-    named = row.assistants.exclude(model="").values_list("model", flat=True)
-    return named.first() or ""
-
-
-def _provider_finding(check: ProviderCheck) -> Finding:
-    subject = f"provider {check.provider}"
-    if not check.is_ok:
-        return _found(subject, Health.ERROR, check.error, check.hint)
-    listed = "" if check.models is None else f"; {_count(len(check.models), 'model')} listed"
-    text = f"{check.model} answered in {check.seconds:.1f} s{listed}"
-    if check.models and check.model not in check.models:
-        return _found(
-            subject, Health.WARNING, text, f"{check.model} is not among the listed models."
-        )
-    return _found(subject, Health.OK, text)
-
-
 def _servers(*, is_offline: bool) -> Iterator[Finding]:
     """Connect to all of them at the same time and store what they list."""
     rows = list(Server.objects.prefetch_related("samples"))
     if not rows:
-        yield _found("servers", Health.WARNING, "there is none: assistants can only talk")
+        yield found("servers", Health.WARNING, "there is none: assistants can only talk")
     yield from _commands(rows)
     if is_offline:
         for row in rows:
@@ -255,12 +142,12 @@ def _servers(*, is_offline: bool) -> Iterator[Finding]:
         subject = f"server {check.server.server_id}"
         if check.listing is None:
             hint = "Check its settings in the admin; manage.py check_servers asks it again."
-            yield _found(subject, Health.ERROR, check.error, hint)
+            yield found(subject, Health.ERROR, check.error, hint)
             continue
         count = len(check.listing.tools)
-        text = f"MCP {check.listing.protocol}, {_count(count, 'tool')}, in {check.seconds:.1f} s"
+        text = f"MCP {check.listing.protocol}, {counted(count, 'tool')}, in {check.seconds:.1f} s"
         health = Health.OK if count else Health.WARNING
-        yield _found(subject, health, text, "" if count else "It lists no tools.")
+        yield found(subject, health, text, "" if count else "It lists no tools.")
     yield from _definitions(rows)
 
 
@@ -269,12 +156,12 @@ def _commands(rows: Sequence[Server]) -> Iterator[Finding]:
     commands = [row for row in rows if row.transport == Transport.STDIO]
     if settings.TOOLLOOP_ALLOW_STDIO and not commands:
         hint = "Set TOOLLOOP_ALLOW_STDIO=false: then no server can be a command."
-        yield _found("servers", Health.OK, "none is a command, though commands are allowed", hint)
+        yield found("servers", Health.OK, "none is a command, though commands are allowed", hint)
     for row in commands:
         if not row.assistant_links.exists():
             text = "is a command that no assistant uses"
             hint = "Delete it: whatever it is, it need not be started here."
-            yield _found(f"server {row.server_id}", Health.WARNING, text, hint)
+            yield found(f"server {row.server_id}", Health.WARNING, text, hint)
 
 
 def _definitions(rows: Sequence[Server]) -> Iterator[Finding]:
@@ -289,31 +176,31 @@ def _definitions(rows: Sequence[Server]) -> Iterator[Finding]:
         if waiting:
             text = f"changed definitions wait for review: {', '.join(waiting)}"
             hint = "Their pages in the admin (Tools) show what changed."
-            yield _found(subject, Health.WARNING, text, hint)
+            yield found(subject, Health.WARNING, text, hint)
         odd = [tool.name for tool in listed if definition_marks(definition_of_row(tool))]
         if odd:
             text = f"definitions with hidden characters or orders to the model: {', '.join(odd)}"
             hint = "Their pages in the admin (Tools) quote what is odd."
-            yield _found(subject, Health.WARNING, text, hint)
+            yield found(subject, Health.WARNING, text, hint)
 
 
 def _offline_server(row: Server) -> Finding:
     subject = f"server {row.server_id}"
     if row.last_error:
         hint = "Without --offline it is asked again."
-        return _found(subject, Health.WARNING, f"did not answer last time: {row.last_error}", hint)
+        return found(subject, Health.WARNING, f"did not answer last time: {row.last_error}", hint)
     if row.checked_at is None:
         hint = "Run manage.py check_servers."
-        return _found(subject, Health.WARNING, NEVER_CHECKED, hint)
+        return found(subject, Health.WARNING, NEVER_CHECKED, hint)
     count = row.tools.filter(vanished_at__isnull=True).count()
-    return _found(subject, Health.OK, f"{_count(count, 'tool')} when it was last asked (not asked)")
+    return found(subject, Health.OK, f"{counted(count, 'tool')} when it was last asked (not asked)")
 
 
 def _assistants() -> Iterator[Finding]:
     """Provider and model, whitelists, policy, hooks, and that something is offered."""
     rows = Assistant.objects.filter(is_system=False).select_related("provider")
     if not rows:
-        yield _found("assistants", Health.WARNING, "there is none", "Add one in the admin.")
+        yield found("assistants", Health.WARNING, "there is none", "Add one in the admin.")
     for row in rows:
         findings = list(_assistant(row))
         yield from findings
@@ -323,23 +210,28 @@ def _assistants() -> Iterator[Finding]:
 
 def _healthy_assistant(row: Assistant) -> Finding:
     preview = preview_offer(row, _links(row))
-    tools = _count(len(preview.offered), "tool")
+    tools = counted(len(preview.offered), "tool")
     text = f"{tools} offered, about {preview.tokens} tokens a request"
-    return _found(f"assistant {row.assistant_id}", Health.OK, text)
+    return found(f"assistant {row.assistant_id}", Health.OK, text)
 
 
 def _assistant(row: Assistant) -> Iterator[Finding]:
     subject = f"assistant {row.assistant_id}"
     if row.provider is None:
-        yield _found(subject, Health.ERROR, "has no provider", "Choose one in the admin.")
+        yield found(subject, Health.ERROR, "has no provider", "Choose one in the admin.")
     elif not (row.model or row.provider.default_model):
         hint = "Set its model or the provider's default_model."
-        yield _found(subject, Health.ERROR, "has no model", hint)
+        yield found(subject, Health.ERROR, "has no model", hint)
+    known = set(Provider.objects.values_list("provider_id", flat=True))
+    for item in row.further_models:
+        if item["provider"] not in known:
+            text = f"its further models name the provider {item['provider']}, which is gone"
+            yield found(subject, Health.WARNING, text, "Remove the line or add the provider.")
     for name in HOOK_FIELDS:
         try:
             load_hook(getattr(row, name))
         except HookError as error:
-            yield _found(subject, Health.ERROR, str(error))
+            yield found(subject, Health.ERROR, str(error))
     links = _links(row)
     report = Report()
     server_ids = [link.server.server_id for link in links]
@@ -347,17 +239,17 @@ def _assistant(row: Assistant) -> Iterator[Finding]:
     for fault in report.faults:
         rule = fault.pointer.lstrip("/")
         hint = "Remove the rule or add its server."
-        yield _found(subject, Health.WARNING, f"the rule {rule} has no effect", hint)
+        yield found(subject, Health.WARNING, f"the rule {rule} has no effect", hint)
     yield from _whitelists(subject, links)
     preview = preview_offer(row, links)
     if links and not preview.offered:
         hint = "Its page in the admin shows what is left out, and why."
-        yield _found(subject, Health.WARNING, "none of its tools is offered", hint)
+        yield found(subject, Health.WARNING, "none of its tools is offered", hint)
     for entry in preview.left_out:
         if entry.reason is LeftOut.SERVER_UNAVAILABLE:
             text = f"the tools of its server {entry.server} are not offered: {entry.detail}"
             hint = "Mend the server, or take it off the assistant's page."
-            yield _found(subject, Health.WARNING, text, hint)
+            yield found(subject, Health.WARNING, text, hint)
 
 
 def _whitelists(subject: str, links: Sequence[AssistantServer]) -> Iterator[Finding]:
@@ -372,7 +264,7 @@ def _whitelists(subject: str, links: Sequence[AssistantServer]) -> Iterator[Find
             hint = "Untick it on the assistant's page, or ask the server again."
             if names := _new_names(server, missing):
                 hint += f" Perhaps it has a new name: {names}."
-            yield _found(subject, Health.WARNING, text, hint)
+            yield found(subject, Health.WARNING, text, hint)
 
 
 def _new_names(server: Server, missing: Sequence[str]) -> str:
@@ -381,12 +273,12 @@ def _new_names(server: Server, missing: Sequence[str]) -> str:
     listed = {
         name: definition_of_row(tool) for name, tool in rows.items() if tool.vanished_at is None
     }
-    found = {
+    likely = {
         name: likely_renamed(definition_of_row(rows[name]), listed)
         for name in missing
         if name in rows
     }
-    return ", ".join(f"{old} is {new}" for old, new in found.items() if new)
+    return ", ".join(f"{old} is {new}" for old, new in likely.items() if new)
 
 
 def _links(row: Assistant) -> list[AssistantServer]:

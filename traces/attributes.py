@@ -83,7 +83,7 @@ ATTRIBUTES: dict[str, str] = {
     "toolloop.notice": "the correction notice of a parameter retry",
     "toolloop.options": "further fields of the request's body",
     "toolloop.outcome": "the outcome of a tool call",
-    "toolloop.passed_over": "models that would have come first, and why they did not",
+    "toolloop.passed_over": "models before this one in the chain: provider, model, reason, error",
     "toolloop.price": "what a million tokens cost: input, cached, output; currency",
     "toolloop.progress": "how often the server reported progress",
     "toolloop.repeated_alone": "the error of the concurrent try before this call ran once more",

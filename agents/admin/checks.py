@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from agents.models import Provider
 from agents.runs.model_choices import provider_facts
 from agents.runs.provider_checks import ProviderCheck, check_provider
+from agents.runs.provider_health import note_success
 from agents.runs.provider_quirks import Examination
 from agents.runs.provider_tests import run_provider_test
 from agents.runs.server_checks import ServerCheck
@@ -25,6 +26,8 @@ def probe_provider(provider: Provider) -> tuple[bool, str]:
     facts = provider_facts(provider)
     assert facts is not None
     check = check_provider(facts)
+    if check.is_ok:
+        note_success(provider.provider_id)
     return check.is_ok, provider_line(check)
 
 
@@ -34,6 +37,8 @@ def examine_provider(provider: Provider) -> tuple[bool, str, dict[str, object]]:
     facts = provider_facts(provider)
     assert facts is not None
     check, seen = run_provider_test(facts)
+    if check.is_ok:
+        note_success(provider.provider_id)
     found: dict[str, object] = {
         "base_url": provider.base_url,
         "models": list(check.models or ()),

@@ -128,8 +128,6 @@ class ProviderAdmin(AppAdmin):
     def press_test(self, request: HttpRequest, row: Provider) -> tuple[bool, str]:
         """Ask the provider, with a tool as well, and look for its quirks; they are offered."""
         is_ok, line, found = examine_provider(row)
-        if is_ok:
-            note_success(row.provider_id)
         request.session[f"{FOUND}{row.pk}"] = found
         return is_ok, line
 

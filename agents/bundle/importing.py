@@ -149,7 +149,9 @@ def _write_bundle(bundle: Bundle, source: str) -> dict[str, dict[str, int]]:
 
 def _write_provider(entry: ProviderEntry) -> str:
     row = Provider.objects.filter(provider_id=entry.provider_id).first()
-    return _save(row, Provider(provider_id=entry.provider_id), entry.fields)
+    change = _save(row, Provider(provider_id=entry.provider_id), entry.fields)
+    Provider.forget_failures(entry.provider_id)
+    return change
 
 
 def _write_server(entry: ServerEntry) -> str:

@@ -19,6 +19,7 @@ from agents.chat.formats import count, duration, language
 from agents.chat.markdown import render_markdown
 from agents.chat.own_words import followed, own_sentences
 from agents.chat.rows import RunRows
+from agents.chat.stand_ins import stand_in_mark, stand_in_reasons
 from agents.chat.view_models import (
     BatchView,
     Block,
@@ -201,7 +202,7 @@ def _add_message(
     steps.attempts[node] = attempt
     text = text_of_message(message)
     if text.strip():
-        steps.add(node, _text_block(steps.run, message, text))
+        steps.add(node, _text_block(message, text))
     if stored:
         rows = [_call_rows(steps, call, results, calls, attachments) for call in stored]
         steps.add(node, _batch(message, node, attempt, rows))
@@ -223,7 +224,7 @@ def text_of_message(message: Message) -> str:
     return "\n".join(str(text) for text in texts if text)
 
 
-def _text_block(run: Run, message: Message, text: str) -> TextBlock:
+def _text_block(message: Message, text: str) -> TextBlock:
     source = message.details.get("source") if isinstance(message.details, dict) else ""
     mark = ""
     if message.is_aborted:
@@ -234,15 +235,14 @@ def _text_block(run: Run, message: Message, text: str) -> TextBlock:
         mark = _("made from the results")
     elif message.level == 3:
         mark = _("fixed text")
-    elif message.provider and not message.tool_calls and message.provider != _first_provider(run):
-        mark = _("answered by %(provider)s") % {"provider": message.provider}
-    return TextBlock(html=render_markdown(text), lang=language(text), mark=mark)
-
-
-def _first_provider(run: Run) -> str:
-    """The provider that the assistant asks first, as the run was started."""
-    configuration = run.configuration if isinstance(run.configuration, dict) else {}
-    return str(configuration.get("provider") or "")
+    else:
+        mark = stand_in_mark(message)
+    return TextBlock(
+        html=render_markdown(text),
+        lang=language(text),
+        mark=mark,
+        reasons=stand_in_reasons(message),
+    )
 
 
 def _summary_block(message: Message) -> SummaryBlock:

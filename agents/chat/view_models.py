@@ -109,12 +109,13 @@ class CardView:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextBlock:
     """Something the assistant said, rendered. ``mark`` says where it came from, if not simply
-    from the model."""
+    from the assistant's first model; ``reasons`` why others did not answer."""
 
     template: ClassVar[str] = "agents/_text.html"
     html: SafeString
     lang: str
     mark: str = ""
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

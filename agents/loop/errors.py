@@ -51,6 +51,11 @@ class ModelError(LoopError):
         self.code = code
         self.retry_after = retry_after
 
+    @property
+    def is_of_the_request(self) -> bool:
+        """Whether the request is at fault, so that others would not take it either."""
+        return False
+
 
 class ModelUnreachable(ModelError):
     """Raised when the connection was refused, cut in the middle, or nothing came in time."""
@@ -75,6 +80,11 @@ class ModelNotFound(ModelError):
 class ModelRefused(ModelError):
     """Raised for any other 4xx and for a body that is no answer."""
 
+    @property
+    def is_of_the_request(self) -> bool:
+        """True for a 4xx: what came back was no fault of the provider."""
+        return self.status is not None and 400 <= self.status < 500
+
 
 class ModelBilling(ModelError):
     """Raised when the provider's account cannot pay: no credit, no quota, no valid plan."""
@@ -82,6 +92,11 @@ class ModelBilling(ModelError):
 
 class ContextTooLong(ModelError):
     """Raised when the provider says, by code or known body, that the request exceeds the window."""
+
+    @property
+    def is_of_the_request(self) -> bool:
+        """Always: the conversation is what is too long."""
+        return True
 
 
 class HookError(LoopError):

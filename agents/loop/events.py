@@ -87,7 +87,7 @@ class ModelRequestStarted(Event):
     """A request goes out. ``messages`` and ``tools`` are the wire dictionaries, never changed
     later.
 
-    ``passed_over`` names models that would have come first, and why they did not. ``try_number``
+    ``passed_over`` is that of the ``ModelTarget``. ``try_number``
     counts the tries for one answer from 1, over all models asked. ``tool_names`` are
     the flat names offered.
     """
@@ -101,7 +101,7 @@ class ModelRequestStarted(Event):
     tools: tuple[JsonObject, ...]
     tool_names: tuple[str, ...]
     options: JsonObject
-    passed_over: tuple[str, ...] = ()
+    passed_over: tuple[JsonObject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,8 @@ class ModelAnswered(Event):
 
     ``is_final`` tells that this message is the run's answer (no calls will be executed after it).
     ``exchange`` is what went over the wire (``agents.loop.exchange``), ``price`` what a million
-    tokens of the model cost then (``ModelTarget``; empty where nobody told).
+    tokens of the model cost then (``ModelTarget``; empty where nobody told). ``passed_over`` is
+    that of the request.
     """
 
     turn: Turn
@@ -131,6 +132,7 @@ class ModelAnswered(Event):
     is_final: bool
     exchange: JsonObject = field(default_factory=dict)
     price: JsonObject = field(default_factory=dict)
+    passed_over: tuple[JsonObject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from agents.loop.events import AnswerReady, FallbackStarted, TurnFinished, TurnS
 from agents.loop.fixed_texts import fixed_answer, joined
 from agents.loop.messages import Message, Role, text_of
 from agents.loop.prompts import fallback_brief, language_of
-from agents.loop.request import FallbackAssistant, RunOutcome
+from agents.loop.request import FallbackAssistant, ModelTarget, RunOutcome
 from agents.loop.state import RunState
 
 FALLBACK_SECONDS = 120.0
@@ -109,8 +109,9 @@ async def _ask_fallback(run: RunState, fallback: FallbackAssistant, cause: GaveU
         target=None,
         wire=None,
     )
-    if run.target in fallback.targets and cause.reason != "provider_error":
-        apart.use_target(run.target)  # a model that was given up in this run is not asked again
+    last = next((target for target in fallback.targets if _is_same(target, run.target)), None)
+    if last is not None and cause.reason != "provider_error":
+        apart.use_target(last)  # a model that was given up in this run is not asked again
     try:
         answer = await request_answer(apart, turn="F", offer_tools=False)
     finally:
@@ -125,6 +126,10 @@ async def _close_turn(run: RunState, cause: GaveUp | Failed) -> None:
     if turn is not None:
         decision = "stopped" if isinstance(cause, GaveUp) else "failed"
         await run.emit(TurnFinished, turn=turn, decision=decision, reason=cause.reason)
+
+
+def _is_same(target: ModelTarget, other: ModelTarget | None) -> bool:
+    return other is not None and (target.provider, target.model) == (other.provider, other.model)
 
 
 def _failure(cause: GaveUp, error: str, hint: str = "") -> Failed:

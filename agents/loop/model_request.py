@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agents.loop.errors import ContextTooLong, ModelBilling, ModelError, ModelKeyRefused
+from agents.loop.errors import ModelBilling, ModelError, ModelKeyRefused
 from agents.loop.events import (
     HistoryRepaired,
     ModelAnswered,
@@ -59,7 +59,7 @@ async def ask_with_retries(
 ) -> Answer:
     """One answer, empty or not, of the first model that gives one.
 
-    Raises ``ModelError`` when none does, ``ContextTooLong`` at once.
+    Raises ``ModelError`` when none does, or at once where the request itself is at fault.
     """
     tries, all_tries = 0, 0
     while True:
@@ -69,9 +69,9 @@ async def ask_with_retries(
             answer = await _ask_once(run, target, turn, attempt, all_tries, offer_tools)
             await run.outside.note_provider(target.provider, None)
             return answer
-        except ContextTooLong:
-            raise
         except ModelError as error:
+            if error.is_of_the_request:
+                raise
             if error.is_retryable and tries <= target.max_retries:
                 await _back_off(run, error, tries, turn, attempt, target)
                 continue
@@ -114,25 +114,34 @@ async def _back_off(
 
 async def _fail_over(run: RunState, error: ModelError, turn: Turn, attempt: int) -> bool:
     """Go over to the next model for the rest of the run; ``False`` when there is none."""
-    assert run.target is not None
-    position = run.targets.index(run.target)
-    for target in run.targets[position + 1 :]:
-        is_account = isinstance(error, ModelKeyRefused | ModelBilling)
-        if is_account and target.provider == run.target.provider:
-            continue
-        run.use_target(target)
-        await run.emit(
-            ProviderRetry,
-            turn=turn,
-            attempt=attempt,
-            error=error.message,
-            delay_ms=0,
-            provider=target.provider,
-            model=target.model,
-            is_failover=True,
-        )
-        return True
-    return False
+    former = _current_target(run)
+    place = run.targets.index(former) + 1
+    left = run.targets[place:]
+    if isinstance(error, ModelKeyRefused | ModelBilling):
+        left = tuple(target for target in left if target.provider != former.provider)
+    if not left:
+        return False
+    first, *others = await run.outside.best_first(left)
+    failed: JsonObject = {
+        "provider": former.provider,
+        "model": former.model,
+        "reason": "failed",
+        "error": error.message,
+    }
+    target = replace(first, passed_over=(*former.passed_over, failed, *first.passed_over))
+    run.targets = (*run.targets[:place], target, *others)
+    run.use_target(target)
+    await run.emit(
+        ProviderRetry,
+        turn=turn,
+        attempt=attempt,
+        error=error.message,
+        delay_ms=0,
+        provider=target.provider,
+        model=target.model,
+        is_failover=True,
+    )
+    return True
 
 
 async def _ask_once(
@@ -273,6 +282,7 @@ async def _keep_answer(
         is_final=not run.is_silent and (not calls or run.assistant.sandbox),
         exchange=request.exchange.report(),
         price=dict(target.price),
+        passed_over=target.passed_over,
     )
     return Answer(message=message, answer=answer)
 

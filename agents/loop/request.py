@@ -25,7 +25,9 @@ from agents.loop.wire import WireRules
 class ModelTarget:
     """A model at a provider, ready to be asked, with the provider's rules and its number of
     retries. ``price`` is for a million tokens: ``input``, ``cached``, ``output``. ``passed_over``
-    says which ones would have come before it, and why they did not.
+    are the models before it in the chain, and why they do not answer: ``{"provider", "model",
+    "reason", "error"}`` each. ``reason`` is ``failed`` (in this run), ``resting`` (with
+    ``until_ns`` and ``failures``), ``key``, ``billing``, or ``unusable``.
     """
 
     provider: str
@@ -34,7 +36,7 @@ class ModelTarget:
     rules: WireRules
     max_retries: int = 2
     price: Mapping[str, float] = field(default_factory=dict)
-    passed_over: tuple[str, ...] = ()
+    passed_over: tuple[JsonObject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,10 @@ class Outside(Protocol):
 
     async def note_provider(self, provider: str, error: ModelError | None) -> None:
         """Learn that a provider has answered (``None``), or has not after all its retries."""
+        ...
+
+    async def best_first(self, targets: Sequence[ModelTarget]) -> tuple[ModelTarget, ...]:
+        """The same models as their providers stand now: those that rest behind the others."""
         ...
 
     async def tools(self, servers: Sequence[str]) -> ToolCaller:

@@ -66,6 +66,12 @@ class Provider(models.Model):
     def __str__(self) -> str:
         return self.provider_id
 
+    @classmethod
+    def forget_failures(cls, provider_id: str) -> None:
+        """Let a provider be asked in its turn again, whatever it did before."""
+        standing = {"failures": 0, "rests_until": None, "barred": "", "last_failure": ""}
+        cls.objects.filter(provider_id=provider_id).update(**standing)
+
 
 class Transport(models.TextChoices):
     """How a server is reached."""

@@ -53,7 +53,7 @@ _BILLING = frozenset(
 
 _NO_CREDIT = ("your credit balance is too low",)
 _WRONG_KEY = ("api key not valid", "api key expired")
-"""How vendors begin to say so where status and code do not tell: they send 400 for it."""
+"""How vendors begin to say so where status and code do not tell: with 400, as for any fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from agents.loop.results import PartKind, ToolResult
 from agents.models import Attachment, Message, MessageRole
 from agents.runs import lifecycle
 from agents.runs.statements import insert_row, update_rows
-from agents.runs.stored_messages import COMPACTION
+from agents.runs.stored_messages import COMPACTION, STAND_IN
 from agents.texts import storable
 
 GATHER_SECONDS = 0.005
@@ -75,7 +75,7 @@ class MessageRecorder:
                 self._add(row)
                 self._write_now()
             case ModelAnswered(is_final=True):
-                self._usages[event.run] = _usage_details(event)
+                self._usages[event.run] = {**_usage_details(event), **_stand_in(event)}
             case Compacted(summary=summary) if summary and event.run == self._holder.run:
                 self._add(self._summary_row(event))
                 self._write_now()
@@ -232,6 +232,14 @@ class MessageRecorder:
 def _usage_details(event: ModelAnswered) -> JsonObject:
     usage = event.answer.usage
     return {} if usage is None else {"usage": [usage.input_tokens, usage.output_tokens]}
+
+
+def _stand_in(event: ModelAnswered) -> JsonObject:
+    """Why another model answered than the assistant's first."""
+    if not event.passed_over:
+        return {}
+    reasons = storable(list(event.passed_over))
+    return {STAND_IN: {"model": storable(event.model), "passed_over": reasons}}
 
 
 def call_json(call: ToolCall) -> JsonObject:

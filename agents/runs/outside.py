@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from asgiref.sync import sync_to_async
-from django.utils import timezone
 
 from agents.loop.errors import DelegationRefused, HookError, ModelError, ModelNotFound
 from agents.loop.events import Emit
@@ -27,13 +26,8 @@ from agents.loop.run import run_loop
 from agents.models import Assistant, Run
 from agents.python_tools import CallContext
 from agents.runs import lifecycle
-from agents.runs.model_choices import (
-    ModelChoice,
-    ProviderFacts,
-    load_provider,
-    model_choice,
-    wire_rules,
-)
+from agents.runs.model_choices import ModelChoice, load_provider, model_choice
+from agents.runs.model_targets import as_they_stand, model_targets
 from agents.runs.plans import (
     FALLBACK_ASSISTANT,
     RunPlan,
@@ -41,7 +35,7 @@ from agents.runs.plans import (
     load_child_plan,
 )
 from agents.runs.prompts import PromptReader
-from agents.runs.provider_health import best_first, note_failure, note_success, standing_words
+from agents.runs.provider_health import note_failure, note_success, refreshed
 from agents.runs.resources import RunResources
 from agents.runs.tool_review import ReviewedTools
 
@@ -90,6 +84,7 @@ class RunOutside:
                 model=model or "",
                 fallback_provider=choice.fallback_provider,
                 fallback_model=choice.fallback_model if choice.fallback_provider else "",
+                further=choice.further,
             )
         elif model is not None:
             choice = ModelChoice(
@@ -111,6 +106,10 @@ class RunOutside:
             self._troubled.discard(provider)
             await sync_to_async(note_success)(provider)
 
+    async def best_first(self, targets: Sequence[ModelTarget]) -> tuple[ModelTarget, ...]:
+        """The same models as their providers stand now."""
+        return await sync_to_async(as_they_stand)(targets)
+
     async def tools(self, servers: Sequence[str]) -> ToolCaller:
         """The callers of these servers, opened when they are used."""
         plan = self._plan
@@ -129,7 +128,7 @@ class RunOutside:
         assistant, prompts = await sync_to_async(self._load_fallback)()
         choice = model_choice(assistant)
         if choice.provider is None:
-            own = self._plan.models
+            own = await sync_to_async(refreshed)(self._plan.models)
             choice = ModelChoice(
                 provider=own.provider,
                 model=assistant.model or own.model,
@@ -158,57 +157,7 @@ class RunOutside:
         return await run_loop(request, outside=outside, emit=self._emit)
 
     def _targets(self, choice: ModelChoice, assistant: str) -> tuple[ModelTarget, ...]:
-        """The model to ask and the one to fall back to."""
-        if choice.provider is None:
-            raise ModelNotFound(
-                f"No provider is set for the assistant {assistant}.",
-                hint="Set its provider in the admin or import a bundle that names one.",
-            )
-        own = (choice.provider, choice.model or choice.provider.default_model)
-        pairs = [own]
-        other = choice.fallback_provider or choice.provider
-        is_same = other.provider_id == choice.provider.provider_id
-        model = choice.fallback_model or (other.fallback_model if is_same else other.default_model)
-        if model and (other.provider_id, model) != (pairs[0][0].provider_id, pairs[0][1]):
-            pairs.append((other, model))
-        pairs += [(facts, name or facts.default_model) for facts, name in choice.further]
-        now = timezone.now()
-        ordered = best_first(pairs, now)
-        before = pairs[: pairs.index(ordered[0])]
-        targets = self._usable_targets(ordered, assistant)
-        over = tuple(f"{facts.provider_id}: {standing_words(facts)}" for facts, _ in before)
-        return (replace(targets[0], passed_over=over), *targets[1:])
-
-    def _usable_targets(
-        self, pairs: Sequence[tuple[ProviderFacts, str]], assistant: str
-    ) -> tuple[ModelTarget, ...]:
-        """The targets that can be asked at all. Raises the first fault where none can."""
-        targets: list[ModelTarget] = []
-        faults: list[ModelError] = []
-        for provider, model in pairs:
-            try:
-                targets.append(self._target(provider, model, assistant))
-            except ModelError as error:
-                faults.append(error)
-        if not targets:
-            raise faults[0]
-        return tuple(targets)
-
-    def _target(self, provider: ProviderFacts, model: str, assistant: str) -> ModelTarget:
-        if not model:
-            raise ModelNotFound(
-                f"No model is set for the assistant {assistant} at the provider "
-                f"{provider.provider_id}.",
-                hint="Set the assistant's model or the provider's default_model.",
-            )
-        return ModelTarget(
-            provider=provider.provider_id,
-            model=model,
-            client=self._resources.client(provider),
-            rules=wire_rules(provider),
-            max_retries=provider.max_retries,
-            price=provider.prices.get(model) or {},
-        )
+        return model_targets(choice, assistant, self._resources.client)
 
     def _load_fallback(self) -> tuple[Assistant, tuple[Message, ...]]:
         """The fallback assistant and its prompts."""

@@ -22,6 +22,10 @@ COMPACTION = "compaction"
 """Key in the details of a row that is a summary: ``through`` (id of the last folded message),
 ``reason``, ``messages``, ``tokens_before``, ``tokens_after``."""
 
+STAND_IN = "stand_in"
+"""Key in the details of an answer that another model gave than the assistant's first: ``model``,
+and ``passed_over`` as a ``ModelTarget`` has it."""
+
 COMMAND = "command"
 """Key in the details of a message that is a command: its name."""
 

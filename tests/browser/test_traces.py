@@ -192,7 +192,7 @@ def test_the_difference_of_the_messages_and_all_of_them(page: Page) -> None:
     expect(page.locator('[data-shown="diff"] .m.added')).to_have_count(4)
     page.keyboard.press("d")
     expect(page.locator('[data-shown="all"]')).to_be_visible()
-    expect(page.locator('[data-shown="all"] > .m')).to_have_count(6)
+    expect(page.locator('[data-shown="all"] > .m')).to_have_count(7)
     page.keyboard.press("d")
     expect(page.locator('[data-shown="all"]')).to_be_hidden()
 
@@ -249,7 +249,7 @@ def test_every_tab_of_a_request_can_be_opened_with_the_keyboard(page: Page) -> N
     expect(page.locator("#part")).to_contain_text("HTTP 200")
     expect(page.locator(".chunks li").first).to_contain_text("ms")
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".funnel li").first).to_contain_text("9")
+    expect(page.locator(".funnel li").first).to_contain_text("17")
     page.keyboard.press("Home")
     expect(page.get_by_role("tab", name="Summary")).to_be_focused()
 

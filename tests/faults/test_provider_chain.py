@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from agents.models import Provider
-from agents.runs.provider_health import REST_MINUTES
-from tests.fake_provider import FakeProvider, Step, call, calls, error, text
+from agents.loop.errors import ModelOverloaded
+from agents.models import Assistant, Provider
+from agents.runs.provider_health import REST_MINUTES, note_failure
+from tests.fake_provider import FakeProvider, Json, Step, broken, call, calls, error, hang, text
 from tests.running import Ran, Runner
 from tests.servers import stdio_entry
 from traces.models import ModelCall, Span
@@ -59,9 +64,19 @@ def test_the_next_one_answers_and_the_page_the_trace_and_the_chat_say_so(runner:
     last = Span.objects.filter(kind="model").order_by("start_ns").last()
     assert last is not None
     over = last.attributes["toolloop.passed_over"]
-    assert [line.partition(":")[0] for line in over] == ["main", "p1"] and "rests until" in over[0]
-    page = _client(ran).get(f"/c/{ran.conversation}/").content.decode()
-    assert "answered by p2" in page
+    assert [(one["provider"], one["reason"]) for one in over] == [
+        ("main", "resting"),
+        ("p1", "resting"),
+    ]
+    assert over[0]["failures"] == 1 and "503" in over[0]["error"]
+    client = _client(ran)
+    page, later = (client.get(f"/c/{one.conversation}/").content.decode() for one in (ran, again))
+    assert "answered by p2, fake" in page and "answered by p2, fake" in later
+    assert "main, d-main did not answer" in page and "main, d-main rested after failures" in later
+    shown = client.get(f"/traces/{last.trace_id}/").content.decode()
+    assert "p2 was asked in place of main (rests), p1 (rests)" in shown
+    summary = client.get(f"/traces/{last.trace_id}/?span={last.id}&tab=summary").content.decode()
+    assert "d-main at main was passed over, it rested for another" in summary
 
 
 def _client(ran: Ran) -> Client:
@@ -103,14 +118,166 @@ def test_an_account_that_is_the_fault_bars_its_provider_until_it_is_saved(
         assert runner.run("x").finished["answer"] == "mended"
 
 
-@pytest.mark.parametrize("step", [WRONG, LONG])
-def test_a_request_that_is_wrong_says_nothing_about_the_provider(
+@pytest.mark.parametrize("step", [WRONG, LONG, error(422), error(413)])
+def test_a_request_that_is_wrong_goes_to_nobody_else_and_says_nothing_about_the_provider(
     runner: Runner, step: Step
 ) -> None:
-    with FakeProvider([step]) as first:
-        configure(runner, first)
-        runner.run("x")
+    with FakeProvider([step]) as first, FakeProvider([text("other")]) as second:
+        configure(runner, first, second)
+        ran = runner.run("x")
+    assert second.requests == [] and ran.of("provider_retry") == []
+    assert ran.finished["status"] == "failed"
     assert (row().failures, row().barred, row().rests_until) == (0, "", None)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [error(500), DOWN, error(529), error(429), error(408), broken(), hang()],
+    ids=["500", "503", "529", "429", "408", "cut off", "silent"],
+)
+def test_what_a_provider_does_not_answer_lets_it_rest_a_minute(runner: Runner, step: Step) -> None:
+    with FakeProvider([step]) as first, FakeProvider([text("other")]) as second:
+        configure(runner, first, second)
+        Provider.objects.filter(provider_id="main").update(timeout_ms=300)
+        ran = runner.run("x")
+    rests = row().rests_until
+    assert ran.finished["answer"] == "other" and row().failures == 1 and rests is not None
+    assert 50 < (rests - timezone.now()).total_seconds() <= 60
+
+
+def test_a_model_that_is_not_known_is_no_fault_of_its_provider(runner: Runner) -> None:
+    with FakeProvider([error(404)]) as first, FakeProvider([text("other")]) as second:
+        configure(runner, first, second)
+        ran = runner.run("x")
+    assert ran.finished["answer"] == "other"
+    assert (row().failures, row().barred) == (0, "")
+
+
+def test_a_provider_that_cannot_be_reached_rests(runner: Runner) -> None:
+    with FakeProvider([text("other")]) as second:
+        configure(runner, second, second)
+        Provider.objects.filter(provider_id="main").update(base_url="http://127.0.0.1:1/v1")
+        ran = runner.run("x")
+    assert ran.finished["answer"] == "other" and row().failures == 1
+
+
+def test_a_key_that_is_not_set_is_told_where_another_answers(runner: Runner) -> None:
+    with FakeProvider([text("other")]) as second:
+        configure(runner, second, second)
+        Provider.objects.filter(provider_id="main").update(api_key_env="NO_SUCH_KEY_HERE")
+        ran = runner.run("x")
+    [span] = Span.objects.filter(kind="model")
+    [over] = span.attributes["toolloop.passed_over"]
+    assert (over["provider"], over["reason"]) == ("main", "unusable")
+    assert "NO_SUCH_KEY_HERE" in over["error"]
+    page = _client(ran).get(f"/c/{ran.conversation}/").content.decode()
+    assert "main, d-main could not be asked" in page
+
+
+def test_a_run_that_goes_on_asks_who_answers_now_and_not_who_did_when_it_began(
+    runner: Runner,
+) -> None:
+    def fails_and_p1_rests(body: Json, n: int) -> Step:
+        until = timezone.now() + timedelta(minutes=5)
+        Provider.objects.filter(provider_id="p1").update(failures=2, rests_until=until)
+        return DOWN
+
+    with (
+        FakeProvider(fails_and_p1_rests) as first,
+        FakeProvider([text("p1")]) as second,
+        FakeProvider([text("p2")]) as third,
+    ):
+        configure(runner, first, second, third)
+        ran = runner.run("x")
+    assert ran.finished["answer"] == "p2" and second.requests == []
+    over = Span.objects.filter(kind="model").order_by("start_ns").last().attributes  # type: ignore[union-attr]
+    reasons = [(one["provider"], one["reason"]) for one in over["toolloop.passed_over"]]
+    assert reasons == [("main", "failed"), ("p1", "resting")]
+
+
+def test_runs_that_fail_at_the_same_time_count_once(runner: Runner) -> None:
+    with FakeProvider([DOWN]) as first:
+        configure(runner, first)
+    failure = ModelOverloaded("busy")
+    for _ in range(3):
+        note_failure("main", failure)
+    assert row().failures == 1
+    rest_is_over()
+    note_failure("main", failure)
+    assert row().failures == 2
+
+
+def test_the_answer_at_level_2_is_not_asked_of_who_has_just_failed(runner: Runner) -> None:
+    first_turn = calls(call("c1", "echo__ping"))
+    with FakeProvider([first_turn, DOWN]) as first, FakeProvider([WRONG, text("told")]) as second:
+        configure(runner, first, second)
+        bundle = runner.bundle
+        bundle["servers"] = [stdio_entry("echo")]
+        bundle["assistants"][0]["mcp"] = {"servers": ["echo"]}
+        runner.import_bundle(bundle)
+        ran = runner.run("x")
+    assert (ran.finished["answer"], ran.finished["level"]) == ("told", 2)
+    assert [len(p.requests) for p in (first, second)] == [2, 2]
+
+
+def test_a_provider_is_asked_again_when_it_is_imported_or_answers_the_doctor(
+    runner: Runner,
+) -> None:
+    with FakeProvider([text("hi")]) as one:
+        configure(runner, one)
+        for look in (lambda: runner.import_bundle(runner.bundle), lambda: doctor()):
+            Provider.objects.filter(provider_id="main").update(barred="key", last_failure="wrong")
+            look()
+            assert row().barred == ""
+
+
+def test_the_doctor_names_who_is_barred_and_what_is_gone(runner: Runner) -> None:
+    with FakeProvider([KEY]) as one:
+        configure(runner, one)
+        runner.run("x")
+        Assistant.objects.filter(assistant_id="helper").update(
+            further_models=[{"provider": "sold", "model": ""}]
+        )
+        said = doctor()
+    assert "its key was refused; asked last until it is saved or tested again" in said
+    assert "name the provider sold, which is gone" in said
+
+
+def doctor() -> str:
+    out = StringIO()
+    with suppress(SystemExit, CommandError):
+        call_command("doctor", stdout=out, stderr=out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("url", ["again", "test"])
+def test_an_operator_has_a_provider_asked_again(runner: Runner, url: str) -> None:
+    with FakeProvider([text("hi")]) as one:
+        configure(runner, one)
+        later = timezone.now() + timedelta(minutes=25)
+        Provider.objects.update(failures=3, rests_until=later, barred="billing", last_failure="no")
+        client = Client()
+        client.force_login(get_user_model().objects.create_superuser("root"))
+        page = client.get(f"/admin/agents/provider/{row().pk}/change/").content.decode()
+        assert "its account cannot pay" in page and "Ask it again now" in page
+        client.post(f"/admin/agents/provider/{row().pk}/{url}/")
+    assert (row().failures, row().rests_until, row().barred) == (0, None, "")
+
+
+def test_an_old_bundle_keeps_its_fallback_as_the_first_of_the_chain(runner: Runner) -> None:
+    with (
+        FakeProvider([DOWN]) as first,
+        FakeProvider([DOWN]) as second,
+        FakeProvider([text("third")]) as third,
+    ):
+        further = [{"provider": "p2"}, {"provider": "p1", "model": "m2"}]
+        configure(
+            runner, first, second, third,
+            fallback_provider="p1", fallback_model="m2", further_models=further,
+        )  # fmt: skip
+        ran = runner.run("x")
+    assert ran.finished["answer"] == "third"
+    assert [event["model"] for event in ran.of("provider_retry")] == ["m2", "d-p2"]
 
 
 def test_where_all_rest_the_one_that_rests_shortest_is_asked(runner: Runner) -> None:

@@ -83,6 +83,9 @@ class Outside:
     async def note_provider(self, provider: str, error: Any) -> None:
         assert error is None
 
+    async def best_first(self, targets: Sequence[ModelTarget]) -> tuple[ModelTarget, ...]:
+        raise AssertionError("nothing fails here")
+
     async def tools(self, servers: Sequence[str]) -> Any:
         return None
 

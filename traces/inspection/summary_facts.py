@@ -14,6 +14,7 @@ from traces.inspection.answers import answer_facts
 from traces.inspection.detail_models import FactView
 from traces.inspection.formats import characters, count, duration, sentences
 from traces.inspection.marks import source_word, stop_word
+from traces.inspection.passed_over import passed_over_sentences
 from traces.inspection.reading import (
     Reading,
     integer,
@@ -120,11 +121,7 @@ def _model_sentence(span: SpanRecord) -> str:
         said = _answer_sentence(span, model)
     else:
         said = _("The request to %(model)s was broken off") % {"model": model}
-    over = [
-        _("Passed over: %(provider)s") % {"provider": line}
-        for line in map(str, listed(span, "toolloop.passed_over"))
-    ]
-    return sentences([said, again, *over])
+    return sentences([said, again, passed_over_sentences(span)])
 
 
 def _answer_sentence(span: SpanRecord, model: str) -> str:

@@ -21,6 +21,7 @@ from traces.inspection.causes import (
 from traces.inspection.formats import clauses, count, one_line
 from traces.inspection.marks import call_state
 from traces.inspection.own_words import own_clause
+from traces.inspection.passed_over import stand_in_clause
 from traces.inspection.reading import (
     Reading,
     asks_the_model,
@@ -227,15 +228,31 @@ def _provider_clauses(below: Sequence[SpanRecord]) -> list[str]:
         )
         parts.append(words % {"n": len(again), "why": provider_reason(again[-1])})
     if moved:
-        parts.append(
-            _("with %(model)s in place of %(former)s (%(why)s)")
-            % {
-                "model": text(moved[-1], "toolloop.retry.next_model"),
-                "former": text(moved[-1], "gen_ai.request.model"),
-                "why": provider_reason(moved[-1]),
-            }
-        )
-    return parts
+        parts.append(_moved_clause(moved))
+    requests = [span for span in below if asks_the_model(span)]
+    if moved or any(span.turn in ("0", "F") for span in requests):
+        parts.append(stand_in_clause(requests))
+    return [part for part in parts if part]
+
+
+def _moved_clause(moved: Sequence[SpanRecord]) -> str:
+    """Which model took over from which; with their providers where these differ."""
+    first, last = moved[0], moved[-1]
+    places = (
+        (text(last, "toolloop.retry.next_model"), text(last, "toolloop.retry.next_provider")),
+        (text(first, "gen_ai.request.model"), text(first, "gen_ai.provider.name")),
+    )
+    model, former = (
+        _("%(model)s at %(provider)s") % {"model": model, "provider": provider}
+        if places[0][1] != places[1][1]
+        else model
+        for model, provider in places
+    )
+    return _("with %(model)s in place of %(former)s (%(why)s)") % {
+        "model": model,
+        "former": former,
+        "why": provider_reason(last),
+    }
 
 
 def provider_reason(span: SpanRecord) -> str:

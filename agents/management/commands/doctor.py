@@ -9,7 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from agents.doctor import Finding, Health, look_over
+from agents.doctor import look_over
+from agents.findings import Finding, Health
 
 
 class Command(BaseCommand):

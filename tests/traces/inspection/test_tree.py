@@ -173,7 +173,9 @@ def test_a_failover_names_both_models() -> None:
     run.close(0, "answered")
     run.deliver("Sunny.")
     run.finish()
-    assert recorded.sentences() == ["stopped: no tool calls, with m2 in place of m1 (401)"]
+    assert recorded.sentences() == [
+        "stopped: no tool calls, with m2 at other in place of m1 at main (401)"
+    ]
     assert row(recorded, "m1").note == "401, then m2 was asked"
 
 
