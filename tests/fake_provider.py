@@ -135,7 +135,7 @@ def calls(*wanted: Json, content: str = "", finish: str = "tool_calls", **delta:
 
 
 def chunks(sent: Sequence[Json | str], *, done: bool = True) -> Step:
-    """These chunks as they are; text goes behind ``data:`` untouched."""
+    """These chunks as they are; text goes behind ``data:`` untouched, lines of a stream alone."""
     return Step(chunks=tuple(sent), ending="done" if done else "eof")
 
 
@@ -385,7 +385,8 @@ class _Answerer(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
 
     def _send_event(self, line: str) -> None:
-        content = f"data: {line}\n\n".encode()
+        is_stream = line.startswith(("data:", "event:", ":"))
+        content = f"{'' if is_stream else 'data: '}{line}\n\n".encode()
         self.wfile.write(b"%x\r\n%s\r\n" % (len(content), content))
 
     def _wait(self, gate: threading.Event) -> bool:

@@ -5,6 +5,8 @@ Place in the house: ``agents.admin``.
 
 from __future__ import annotations
 
+import json
+
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -90,6 +92,8 @@ QUIRK_WORDS = {
     "tool_call_id_pattern": gettext_lazy("It wants ids of calls in one form: %(value)s"),
     "no_stream_options": gettext_lazy("It refuses stream_options."),
     "no_parallel_calls": gettext_lazy("It refuses several calls in one answer."),
+    "call_fields": gettext_lazy("It refuses calls of other models without these fields: %(value)s"),
+    "plain_schemas": gettext_lazy("It refuses keywords in the schemas of tools."),
 }
 
 NO_USAGE = gettext_lazy("It does not heed stream_options: no usage comes in the stream.")
@@ -104,10 +108,14 @@ def found_words(provider: Provider, found: object) -> list[tuple[str, str, bool]
     if found.get("sends_usage") is False:
         words["no_stream_options"] = NO_USAGE
     return [
-        (name, str(words[name]) % {"value": value}, getattr(provider, name) == value)
+        (name, str(words[name]) % {"value": _shown_value(value)}, getattr(provider, name) == value)
         for name, value in quirks.items()
         if name in QUIRK_WORDS
     ]
+
+
+def _shown_value(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
 
 
 def provider_line(check: ProviderCheck) -> str:

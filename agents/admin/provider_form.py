@@ -11,6 +11,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents.admin.fields import ReadableJSONField
 from agents.admin.price_rows import PricesField
 from agents.admin.reports import add_faults
 from agents.admin.trust_form import TrustForm, origin_of
@@ -24,8 +25,10 @@ from agents.models import Provider
 _COLUMNS = (
     "base_url", "api_key_env", "default_model", "fallback_model", "vision", "timeout_ms",
     "max_retries", "system_first_only", "tool_call_id_pattern", "no_stream_options",
-    "no_parallel_calls", "prices",
+    "no_parallel_calls", "call_fields", "plain_schemas", "prices",
 )  # fmt: skip
+
+CALL_FIELDS = gettext_lazy("Fields of calls")
 
 
 class ProviderForm(TrustForm):
@@ -38,6 +41,16 @@ class ProviderForm(TrustForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "class": "vTextField"}),
     )
     remove_key = forms.BooleanField(required=False, label=gettext_lazy("Remove the stored key"))
+    call_fields = ReadableJSONField(
+        kind=dict,
+        empty={},
+        rows=7,
+        label=CALL_FIELDS,
+        help_text=gettext_lazy(
+            "For providers that refuse calls without fields of theirs, as Gemini 3 refuses calls "
+            "that another model made. A JSON object, sent with such calls."
+        ),
+    )
     prices = PricesField(
         label=gettext_lazy("Prices"),
         help_text=gettext_lazy(
@@ -62,6 +75,8 @@ class ProviderForm(TrustForm):
             "tool_call_id_pattern": gettext_lazy("Pattern of call ids"),
             "no_stream_options": gettext_lazy("Without stream_options"),
             "no_parallel_calls": gettext_lazy("One call at a time"),
+            "call_fields": CALL_FIELDS,
+            "plain_schemas": gettext_lazy("Plain schemas"),
         }
         help_texts: ClassVar = {
             "provider_id": gettext_lazy("The name in bundles and traces, for example main."),
@@ -91,6 +106,10 @@ class ProviderForm(TrustForm):
             "no_parallel_calls": gettext_lazy(
                 "For models that cannot ask for several tools in one answer: parallel_tool_calls "
                 "is sent as false, and calls that come together are sent back one by one."
+            ),
+            "plain_schemas": gettext_lazy(
+                "For providers that refuse keywords of JSON Schema, as Gemini does: tools are "
+                "described in the few that all take, and in words."
             ),
         }
 

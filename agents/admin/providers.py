@@ -26,6 +26,7 @@ from agents.runs.provider_health import note_success, standing_words
 
 QUIRKS = (
     "system_first_only", "tool_call_id_pattern", "no_stream_options", "no_parallel_calls",
+    "call_fields", "plain_schemas",
 )  # fmt: skip
 FOUND = "provider-quirks-"
 """Key in the session for what a test of a provider found, followed by the provider's key."""

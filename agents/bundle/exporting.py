@@ -20,7 +20,8 @@ from agents.system_assistants import default_prompts
 
 _PROVIDER_FIELDS = (
     "base_url", "api_key_env", "default_model", "fallback_model", "vision", "prices", "timeout_ms",
-    "max_retries", "system_first_only", "no_stream_options", "no_parallel_calls",
+    "max_retries", "system_first_only", "no_stream_options", "no_parallel_calls", "call_fields",
+    "plain_schemas",
 )  # fmt: skip
 _SERVER_FIELDS = ("tool_timeout_seconds", "tool_max_seconds", "parallel_calls", "review")
 _ASSISTANT_FIELDS = (

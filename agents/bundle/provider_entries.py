@@ -20,6 +20,7 @@ _CALL_ID_PATTERN = re.compile(
 MAX_CALL_ID_LENGTH = 256
 MAX_PRICE = 1e9
 """More can be no price, and a whole number of many digits cannot be multiplied."""
+_OWN_CALL_FIELDS = frozenset({"id", "type", "function", "index"})
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _UNFIT = re.compile(r"[\s/]")
 _ENDPOINT = re.compile(r"/chat/completions/*(?:[?#].*)?$")
@@ -40,6 +41,8 @@ def read_provider(reader: ObjectReader) -> ProviderEntry:
         "tool_call_id_pattern": _read_call_id_pattern(reader),
         "no_stream_options": reader.boolean("no_stream_options"),
         "no_parallel_calls": reader.boolean("no_parallel_calls"),
+        "call_fields": _read_call_fields(reader),
+        "plain_schemas": reader.boolean("plain_schemas"),
     }
     provider_id = read_id(reader, "id")
     if provider_id == provider_id.strip() and _UNFIT.search(provider_id):
@@ -131,6 +134,17 @@ def _read_api_key_env(reader: ObjectReader) -> str:
             "(not shown: it may be the key itself)",
         )
     return name
+
+
+def _read_call_fields(reader: ObjectReader) -> JsonObject:
+    """Fields that a call brings where the model that made it gave it none."""
+    fields = reader.json_object("call_fields")
+    if own := sorted(_OWN_CALL_FIELDS.intersection(fields)):
+        reader.report.fault(
+            child_pointer(reader.at("call_fields"), own[0]),
+            "expected a field of the vendor's own, such as extra_content",
+        )
+    return fields
 
 
 def _read_call_id_pattern(reader: ObjectReader) -> str:

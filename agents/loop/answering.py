@@ -14,7 +14,8 @@ from agents.loop.state import RunState
 
 
 async def ask_model(run: RunState, *, turn: Turn, attempt: int = 1) -> Answer:
-    """The model's answer: calls or text. An empty one is asked for once more, without tools.
+    """The model's answer: calls or text. An empty one is asked for once more: without tools, or,
+    where the provider says that the model failed to write down a call, as it was.
 
     Raises ``ModelError`` when no model answers, ``Failed`` when it stays empty or the context too
     long.
@@ -22,9 +23,11 @@ async def ask_model(run: RunState, *, turn: Turn, attempt: int = 1) -> Answer:
     answer = await request_answer(run, turn=turn, attempt=attempt)
     if _has_content(run, answer):
         return answer
-    await run.note("The answer was empty; asked once more without tools", turn=turn)
-    answer = await request_answer(run, turn=turn, attempt=attempt, offer_tools=False)
-    if answer.text.strip():
+    is_lost = not answer.message.tool_calls and "call" in answer.answer.finish_reason.lower()
+    how = "as it was: a call was meant" if is_lost else "without tools"
+    await run.note(f"The answer was empty; asked once more {how}", turn=turn)
+    answer = await request_answer(run, turn=turn, attempt=attempt, offer_tools=is_lost)
+    if _has_content(run, answer):
         return answer
     raise Failed("empty")
 

@@ -197,7 +197,7 @@ async def _build_request(
     return ModelRequest(
         model=target.model,
         messages=run.wire.messages([*run.prompts, *run.messages]),
-        tools=run.catalog.definitions if offer_tools else (),
+        tools=run.wire.tools(run.catalog.definitions) if offer_tools else (),
         options=run.options,
     )
 

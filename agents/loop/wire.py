@@ -7,26 +7,27 @@ to it alone.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-import string
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from agents.loop.arguments import ArgumentsProblem, parse_arguments
 from agents.loop.messages import JsonObject, JsonValue, Message, Role, ToolCall, text_of
+from agents.loop.plain_schemas import plain_tool
+from agents.loop.results import NO_OUTPUT
+from agents.loop.wire_ids import wire_ids
 
 _MAX_NAME = 64
 _REFUSED_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-_ALPHABET = string.ascii_letters + string.digits
-_PATTERN = re.compile(r"^\^(?P<chars>\[[^\]]+\])\{(?P<low>\d+)(?:,(?P<high>\d+))?\}\$$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireRules:
     """What a provider accepts. ``id_pattern`` is a character class with a length, or empty. With
-    ``one_call_each`` the calls of one answer are sent as one answer each.
+    ``one_call_each`` the calls of one answer are sent as one answer each. ``call_fields`` are
+    given to the first call of an answer where it brings none of its own. With ``plain_schemas``
+    tools are offered in the keywords of ``agents.loop.plain_schemas`` alone.
     """
 
     provider: str
@@ -34,6 +35,8 @@ class WireRules:
     system_first_only: bool = False
     id_pattern: str = ""
     one_call_each: bool = False
+    call_fields: JsonObject = field(default_factory=dict)
+    plain_schemas: bool = False
 
 
 @dataclass(slots=True)
@@ -49,14 +52,28 @@ class Wire:
         default_factory=dict
     )
     _parts: dict[int, tuple[Message, tuple[Message, ...]]] = field(default_factory=dict)
+    _tools: dict[int, tuple[JsonObject, JsonObject]] = field(default_factory=dict)
+
+    def tools(self, definitions: Sequence[JsonObject]) -> tuple[JsonObject, ...]:
+        """The ``tools`` of a request body."""
+        if not self.rules.plain_schemas:
+            return tuple(definitions)
+        for definition in definitions:
+            if id(definition) not in self._tools:
+                self._tools[id(definition)] = (definition, plain_tool(definition))
+        return tuple(self._tools[id(definition)][1] for definition in definitions)
 
     def messages(self, messages: Sequence[Message]) -> tuple[JsonObject, ...]:
-        """The ``messages`` of a request body. The history must be well paired already."""
+        """The ``messages`` of a request body. The history must be well paired already.
+
+        Several providers refuse empty text: a message that says nothing is left out.
+        """
+        messages = [message for message in messages if _says_something(message)]
         if self.rules.system_first_only:
             messages = _system_first(messages)
         if self.rules.one_call_each:
             messages = self._one_call_each(messages)
-        ids = _wire_ids(messages, self.rules.id_pattern)
+        ids = wire_ids(messages, self.rules.id_pattern)
         sent: list[JsonObject] = []
         pictures: list[JsonObject] = []
         for message in messages:
@@ -116,57 +133,13 @@ def call_ids(messages: Sequence[Message], rules: WireRules) -> dict[str, str]:
 
     The provider's own id; where it is empty or stands twice in the message, the id on the wire.
     """
-    on_wire = _wire_ids(messages, rules.id_pattern)
+    on_wire = wire_ids(messages, rules.id_pattern)
     calls = messages[-1].tool_calls
     ids = [call.id for call in calls]
     return {
         call.key: call.id if call.id.strip() and ids.count(call.id) == 1 else on_wire[call.key]
         for call in calls
     }
-
-
-def _wire_ids(messages: Sequence[Message], pattern: str) -> dict[str, str]:
-    """The provider's id wherever it can stand; else one made from the call's own key."""
-    accepts = re.compile(pattern) if pattern else None
-    calls = [call for message in messages for call in message.tool_calls]
-    sent_ids = {call.id for call in calls}
-    used: set[str] = set()
-    ids: dict[str, str] = {}
-    for call in calls:
-        wire_id = call.id
-        is_refused = accepts is not None and not accepts.fullmatch(wire_id)
-        if not wire_id.strip() or wire_id in used or is_refused:
-            wire_id = _made_up_id(call, pattern, sent_ids | used)
-        used.add(wire_id)
-        ids[call.key] = wire_id
-    return ids
-
-
-def _made_up_id(call: ToolCall, pattern: str, taken: set[str]) -> str:
-    alphabet, length, prefix = _id_shape(pattern)
-    for salt in range(1000):
-        digest = hashlib.sha256(f"{call.key}\n{call.id}\n{salt}".encode()).digest()
-        number = int.from_bytes(digest, "big")
-        letters = []
-        for _ in range(length):
-            number, rest = divmod(number, len(alphabet))
-            letters.append(alphabet[rest])
-        made = prefix + "".join(letters)
-        if made not in taken:
-            return made
-    raise ValueError(f"the pattern {pattern!r} leaves no free id for {len(taken)} calls")
-
-
-def _id_shape(pattern: str) -> tuple[str, int, str]:
-    """Alphabet, length and prefix of made up ids under a provider's pattern."""
-    match = _PATTERN.match(pattern)
-    if match is None:
-        return _ALPHABET, 24, "call_"
-    one = re.compile(match["chars"])
-    letters = [chr(code) for code in range(33, 127) if one.fullmatch(chr(code))]
-    alphabet = "".join(letter for letter in letters if letter in _ALPHABET) or "".join(letters)
-    low, high = int(match["low"]), int(match["high"] or match["low"])
-    return alphabet, min(high, max(low, 24)), ""
 
 
 def _to_dictionary(message: Message, ids: tuple[str, ...], rules: WireRules) -> JsonObject:
@@ -177,16 +150,17 @@ def _to_dictionary(message: Message, ids: tuple[str, ...], rules: WireRules) -> 
         value["tool_call_id"] = ids[0]
     is_own = message.provider == rules.provider or not message.provider
     if message.tool_calls:
-        value["content"] = value["content"] or None
+        value["content"] = None if _is_blank(value["content"]) else value["content"]
+        extras = [call.extra if is_own else {} for call in message.tool_calls]
+        extras[0] = {**rules.call_fields, **extras[0]}
         value["tool_calls"] = [
-            _call(call, wire_id, with_extra=is_own)
-            for call, wire_id in zip(message.tool_calls, ids, strict=True)
+            _call(call, wire_id, extra)
+            for call, wire_id, extra in zip(message.tool_calls, ids, extras, strict=True)
         ]
     return {**message.extra, **value} if is_own else value
 
 
-def _call(call: ToolCall, wire_id: str, *, with_extra: bool) -> JsonObject:
-    extra = call.extra if with_extra else {}
+def _call(call: ToolCall, wire_id: str, extra: JsonObject) -> JsonObject:
     function: JsonObject = {
         "name": wire_name(call.name),
         "arguments": wire_arguments(call.arguments),
@@ -224,14 +198,28 @@ def _is_strict_object(text: str) -> bool:
         return False
 
 
+def _says_something(message: Message) -> bool:
+    if message.role in (Role.USER, Role.TOOL) or message.tool_calls:
+        return True
+    return not isinstance(message.content, str | None) or not _is_blank(message.content)
+
+
+def _is_blank(content: JsonValue) -> bool:
+    return not content or (isinstance(content, str) and not content.strip())
+
+
 def _content(message: Message, rules: WireRules) -> JsonValue:
     if not isinstance(message.content, tuple):
+        if message.role is Role.TOOL and _is_blank(message.content):
+            return NO_OUTPUT
         return message.content if message.content is not None else ""
+    spoken = [part for part in message.content if not _is_blank(part.get("text", part))]
+    parts = spoken or message.content
     if rules.vision:
-        return list(message.content)
+        return list(parts)
     return [
         part if part.get("type") == "text" else {"type": "text", "text": f"[{part.get('type')}]"}
-        for part in message.content
+        for part in parts
     ]
 
 

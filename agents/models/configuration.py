@@ -46,6 +46,8 @@ class Provider(models.Model):
     tool_call_id_pattern = models.CharField(max_length=100, blank=True)
     no_stream_options = models.BooleanField(default=False)
     no_parallel_calls = models.BooleanField(default=False)
+    call_fields = models.JSONField(default=dict, blank=True)
+    plain_schemas = models.BooleanField(default=False, db_default=False)
     failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     rests_until = models.DateTimeField(null=True, blank=True, editable=False)
     barred = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)

@@ -6,10 +6,10 @@ of its own message: an error that quotes a user who writes "context length excee
 
 from __future__ import annotations
 
-import json
 import re
 
 from agents.loop.messages import JsonObject, JsonValue
+from agents.providers.error_bodies import inner_errors
 
 _STATUSES = frozenset({None, 400, 413, 422})
 _TOO_LARGE = 413
@@ -48,6 +48,8 @@ _KNOWN_BEGINNINGS = (
     r"prompt is too long(?:: \d+ tokens|$)",
     r"input length and `max_tokens` exceed context limit: \d+",
     r"input is too long for requested model",
+    # LiteLLM, whose own class of error says it
+    r"litellm\.contextwindowexceedederror: ",
     # Gemini
     r"the input token count \(?\d+\)? exceeds the maximum number of tokens allowed",
     r"unable to submit request because the input token count is \d+ but",
@@ -91,18 +93,4 @@ def _is_context_object(error: JsonObject) -> bool:
     message = error.get("message", error.get("detail"))
     if isinstance(message, str) and _KNOWN.match(message.strip()):
         return True
-    return any(_is_context_object(inner) for inner in _inner_errors(error))
-
-
-def _inner_errors(error: JsonObject) -> list[JsonObject]:
-    """Errors that a gateway passes on: an object, or JSON in the text ``metadata.raw``."""
-    metadata = error.get("metadata")
-    raw = metadata.get("raw") if isinstance(metadata, dict) else None
-    found: list[JsonValue] = [error.get("error")]
-    if isinstance(raw, str):
-        try:
-            body = json.loads(raw)
-        except (ValueError, RecursionError):
-            body = None
-        found += [body.get("error", body)] if isinstance(body, dict) else []
-    return [item for item in found if isinstance(item, dict)]
+    return any(_is_context_object(inner) for inner in inner_errors(error))

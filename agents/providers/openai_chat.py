@@ -23,6 +23,7 @@ from agents.loop.errors import ModelKeyRefused, ModelNotFound
 from agents.loop.exchange import Exchange
 from agents.loop.interfaces import ModelAnswer, ModelRequest, OnDelta
 from agents.loop.messages import JsonObject, JsonValue
+from agents.providers.declared_tools import declared_tools, wants_tools_declared
 from agents.providers.openai_errors import (
     Endpoint,
     broken_off,
@@ -58,7 +59,8 @@ class OpenAIChat:
     variables: they belong to another address. Redirects are not followed. A ``transport`` answers
     in place of the network. With ``no_stream_options`` no usage is asked for; with
     ``no_parallel_calls`` the model is told to ask for one tool at a time. Both fields are ours: a
-    provider that refuses one by name is asked without it from then on (``refused_fields``).
+    provider that refuses one by name is asked without it from then on (``refused_fields``). One
+    that wants the tools of a history declared gets them, forbidden, where none are offered.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class OpenAIChat:
             if is_sent
         }
         self.refused_fields: set[str] = set()
+        self._declares_tools = False
         self._client: _Client | None = None
 
     async def answer(self, request: ModelRequest, on_delta: OnDelta) -> ModelAnswer:
@@ -91,15 +94,17 @@ class OpenAIChat:
         endpoint = self._endpoint(request.model)
         while True:
             # Other runs use this client too: what counts is what this request has sent.
-            sent = frozenset(self._own_fields)
+            sent, has_declared = frozenset(self._own_fields), self._declares_tools
             try:
                 return await self._ask(request, on_delta, endpoint)
             except openai.APIStatusError as error:
                 refused = {name for name in sent if names_field(error, name)}
-                if not refused:
+                is_undeclared = wants_tools_declared(error.status_code, error.body)
+                if not refused and (has_declared or request.tools or not is_undeclared):
                     raise explain_error(error, endpoint) from error
             self._own_fields -= refused
             self.refused_fields |= refused
+            self._declares_tools = self._declares_tools or is_undeclared
 
     async def list_models(self) -> list[str]:
         """The names of the provider's models, in its order. Raises ``ModelError``."""
@@ -149,6 +154,8 @@ class OpenAIChat:
             body["tools"] = list(request.tools)
             if _PARALLEL_CALLS in self._own_fields:
                 body.setdefault(_PARALLEL_CALLS, False)
+        elif self._declares_tools and (declared := declared_tools(request.messages)):
+            body |= {"tools": declared, "tool_choice": "none"}
         if _STREAM_OPTIONS in self._own_fields:
             body[_STREAM_OPTIONS] = {"include_usage": True}
         return body

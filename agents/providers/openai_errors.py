@@ -28,6 +28,14 @@ from agents.loop.errors import (
 )
 from agents.loop.messages import JsonObject, JsonValue
 from agents.providers.context_length import is_context_error
+from agents.providers.error_bodies import (
+    innermost_error,
+    is_flagged,
+    named_status,
+    own_message,
+    unwrapped,
+    wished_delay,
+)
 
 _DETAIL_CHARS = 2000
 _LINE_CHARS = 300
@@ -96,9 +104,16 @@ def explain_stream_error(error: JsonObject, endpoint: Endpoint) -> ModelError:
     """The error of the loop for an error that came inside a stream. Gateways put the status that
     they would have answered with into ``code``."""
     code = error.get("code") or error.get("type")
-    status = _status_in(error.get("code"))
-    line = endpoint.clean(_own_message(error) or "no reason given", _LINE_CHARS)
-    kind, hint = _judge_stream(error, status)
+    line = endpoint.clean(own_message(error) or "no reason given", _LINE_CHARS)
+    status = named_status(error)
+    kind: type[ModelError] = ModelOverloaded
+    hint = "Try again, or use another model."
+    if status is None and not _BILLING.isdisjoint(map(str, (error.get("code"), error.get("type")))):
+        status = 402
+    if status is not None:
+        kind, _, hint = _judge(status, error, line, endpoint)
+    if is_context_error(error, None):
+        kind, hint = ContextTooLong, _CONTEXT_HINT
     return kind(
         f"The provider at {endpoint.name} broke off its answer: {line}",
         hint=hint,
@@ -106,26 +121,6 @@ def explain_stream_error(error: JsonObject, endpoint: Endpoint) -> ModelError:
         status=status,
         code=str(code or ""),
     )
-
-
-def _judge_stream(error: JsonObject, status: int | None) -> tuple[type[ModelError], str]:
-    if is_context_error(error, None):
-        return ContextTooLong, _CONTEXT_HINT
-    named = {word for word in (error.get("code"), error.get("type")) if isinstance(word, str)}
-    if status == 402 or not _BILLING.isdisjoint(named):
-        return ModelBilling, "Look at the plan and the credit of this provider's account."
-    if status in (401, 403):
-        return ModelKeyRefused, "Check the key of this provider, and that it may use this model."
-    if status in (400, 413, 422):
-        return ModelRefused, "See the request and the detail in the trace."
-    return ModelOverloaded, "Try again, or use another model."
-
-
-def _status_in(code: JsonValue) -> int | None:
-    """The HTTP status that stands in an error's ``code`` as a number or as digits."""
-    if isinstance(code, str) and re.fullmatch(r"[45]\d\d", code):
-        return int(code)
-    return code if isinstance(code, int) and 400 <= code < 600 else None
 
 
 def unreachable(cause: BaseException, endpoint: Endpoint) -> ModelUnreachable:
@@ -185,8 +180,8 @@ _CONTEXT_HINT = "Start a new conversation, shorten tool results, or use a model 
 
 def _explain_status(error: openai.APIStatusError, endpoint: Endpoint) -> ModelError:
     status = error.status_code
-    body = _unwrapped(error.body if isinstance(error.body, (dict, list, str)) else None)
-    own = endpoint.clean(_own_message(body) or error.response.reason_phrase, _LINE_CHARS)
+    body = unwrapped(error.body if isinstance(error.body, (dict, list, str)) else None)
+    own = endpoint.clean(own_message(body) or error.response.reason_phrase, _LINE_CHARS)
     kind, line, hint = _judge(status, body, own, endpoint)
     code = body.get("code") or body.get("type") if isinstance(body, dict) else ""
     if location := error.response.headers.get("location"):
@@ -198,7 +193,7 @@ def _explain_status(error: openai.APIStatusError, endpoint: Endpoint) -> ModelEr
         detail=endpoint.clean(_written(body)),
         status=status,
         code=str(code or ""),
-        retry_after=retry_after_seconds(error.response.headers),
+        retry_after=_wish(error.response.headers, body),
     )
 
 
@@ -214,14 +209,21 @@ def _judge(
             _CONTEXT_HINT,
         )
     named = {code, body.get("type")} if isinstance(body, dict) else set()
+    vendor = own_message(innermost_error(body)).lower()
     is_billing = not _BILLING.isdisjoint(word for word in named if isinstance(word, str))
-    if status == 402 or is_billing or own.lower().startswith(_NO_CREDIT):
+    if status == 402 or is_billing or vendor.startswith(_NO_CREDIT):
         return (
             ModelBilling,
             f"The account at {where} cannot pay for the request ({status}): {own}",
             "Look at the plan and the credit of this provider's account.",
         )
-    if status in (401, 403) or own.lower().startswith(_WRONG_KEY):
+    if is_flagged(body):
+        return (
+            ModelRefused,
+            f"The provider at {where} refused what was said ({status}): {own}",
+            "Say it in other words, or use a model without this moderation.",
+        )
+    if status in (401, 403) or vendor.startswith(_WRONG_KEY):
         return (
             ModelKeyRefused,
             f"The provider at {where} refused the key ({status}): {own}",
@@ -244,6 +246,13 @@ def _judge(
         f"The provider at {where} refused the request ({status}): {own}",
         "See the request and the detail in the trace.",
     )
+
+
+def _wish(headers: Mapping[str, str], body: JsonValue) -> float | None:
+    seconds = retry_after_seconds(headers)
+    if seconds is None and (wished := wished_delay(body)) is not None:
+        return _within(wished)
+    return seconds
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
@@ -274,26 +283,3 @@ def _within(seconds: float) -> float:
 
 def _written(body: JsonValue) -> str:
     return body if isinstance(body, str) else json.dumps(body or {}, ensure_ascii=False)
-
-
-def _unwrapped(body: JsonValue) -> JsonValue:
-    """The error itself, where a vendor wraps it in a list and in an object of its own."""
-    if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
-        body = body[0]
-        inner = body.get("error")
-        return inner if isinstance(inner, dict) else body
-    return body
-
-
-def _own_message(body: JsonValue) -> str:
-    """The provider's sentence in an error body of any of the usual shapes."""
-    if isinstance(body, str):
-        return body
-    if isinstance(body, list):
-        return _own_message(body[0]) if body else ""
-    if not isinstance(body, dict):
-        return ""
-    for key in ("message", "msg", "detail", "error", "error_message", "errors"):
-        if found := _own_message(body.get(key)):
-            return found
-    return ""

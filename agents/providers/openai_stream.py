@@ -8,19 +8,13 @@ exception.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from agents.loop.interfaces import ModelAnswer, ModelDelta, Usage
 from agents.loop.messages import JsonObject, JsonValue
 from agents.providers.stream_calls import StreamCalls
-
-_REASONING_TEXTS = ("reasoning_content", "reasoning", "thinking")
-_MOST_TOKENS = 10**12
-"""No request has more tokens; what is counted larger is nonsense that no database holds."""
-
-_REPLAYED_LISTS = ("reasoning_details", "thinking_blocks")
-_REPLAYED_VALUES = ("extra_content", "thought_signature", "provider_specific_fields")
+from agents.providers.stream_extras import EXTRA_FIELDS, MessageExtras
+from agents.providers.usage import read_usage
 
 
 class StreamAccumulator:
@@ -29,7 +23,7 @@ class StreamAccumulator:
     def __init__(self, tool_names: Iterable[str] = ()) -> None:
         self._calls = StreamCalls(tool_names)
         self._texts: list[str] = []
-        self._extra: JsonObject = {}
+        self._extras = MessageExtras()
         self._usage: Usage | None = None
         self._has_tool_calls = False
         self._finish_reason = ""
@@ -70,7 +64,7 @@ class StreamAccumulator:
             tool_calls=self._calls.finish(),
             finish_reason=self._finish_reason,
             usage=self._usage,
-            extra=self._extra,
+            extra=self._extras.values,
             model=self._model,
             response_id=self._response_id,
             first_chunk_ns=first_chunk_ns,
@@ -81,19 +75,19 @@ class StreamAccumulator:
         seen: set[str] = set()
         if self._texts:
             seen |= {"content", "refusal"}
-        if self._extra:
-            seen |= {*_REASONING_TEXTS, *_REPLAYED_LISTS, *_REPLAYED_VALUES}
+        if self._extras.values:
+            seen |= EXTRA_FIELDS
         if self._calls:
             seen |= {"tool_calls", "function_call"}
         return {key: value for key, value in message.items() if key not in seen}
 
     def _feed_message(self, message: JsonObject) -> list[ModelDelta]:
         deltas: list[ModelDelta] = []
-        if reasoning := self._note_reasoning(message):
-            deltas.append(ModelDelta(reasoning=reasoning))
         thought, text = _split_content(message.get("content"))
-        if thought:
-            deltas.append(ModelDelta(reasoning=thought))
+        marked, text = self._extras.split_thought(message, text)
+        for thoughts in (self._extras.note(message), thought, marked):
+            if thoughts:
+                deltas.append(ModelDelta(reasoning=thoughts))
         text += _text(message.get("refusal"))
         if text:
             self._texts.append(text)
@@ -108,26 +102,10 @@ class StreamAccumulator:
             entries = [{"function": legacy}]
         return [*deltas, *self._calls.feed(entries)]
 
-    def _note_reasoning(self, message: JsonObject) -> str:
-        """Keep what is to be replayed; the new text for those who watch, once if sent twice."""
-        shown = ""
-        for key in _REASONING_TEXTS:
-            if text := _text(message.get(key)):
-                self._extra[key] = _text(self._extra.get(key)) + text
-                shown = shown or text
-        for key in _REPLAYED_LISTS:
-            details = message.get(key)
-            if isinstance(details, list):
-                self._extra[key] = _joined_details(self._extra.get(key), details)
-        for key in _REPLAYED_VALUES:
-            if message.get(key) is not None:
-                self._extra[key] = message[key]
-        return shown
-
     def _note_usage(self, chunk: JsonObject, choice: JsonObject | None) -> None:
         groq = chunk.get("x_groq")
         for source in (choice, groq, chunk):
-            found = _usage_from(source.get("usage")) if isinstance(source, dict) else None
+            found = read_usage(source.get("usage")) if isinstance(source, dict) else None
             self._usage = found or self._usage
 
 
@@ -171,57 +149,3 @@ def _split_content(content: JsonValue) -> tuple[str, str]:
             texts.append(_text(text.get("value") if isinstance(text, dict) else text))
             texts.append(_text(part.get("refusal")))
     return "".join(thoughts), "".join(texts)
-
-
-def _joined_details(known: JsonValue, details: list[JsonValue]) -> list[JsonValue]:
-    """The details with new pieces; text of the same kind and index goes on where it stopped."""
-    joined = list(known) if isinstance(known, list) else []
-    for detail in details:
-        last = joined[-1] if joined else None
-        if isinstance(detail, dict) and isinstance(last, dict) and _goes_on(last, detail):
-            grown: JsonObject = {
-                key: _text(last.get(key)) + _text(detail.get(key))
-                for key in ("text", "summary")
-                if key in last or key in detail
-            }
-            news: JsonObject = {key: value for key, value in detail.items() if value is not None}
-            joined[-1] = {**last, **news, **grown}
-        else:
-            joined.append(detail)
-    return joined
-
-
-def _goes_on(last: JsonObject, detail: JsonObject) -> bool:
-    return (
-        detail.get("type") in ("reasoning.text", "reasoning.summary")
-        and detail.get("index") is not None
-        and all(last.get(key) == detail.get(key) for key in ("type", "index"))
-    )
-
-
-def _usage_from(usage: JsonValue) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
-    given = _count(usage, "prompt_tokens", "input_tokens")
-    made = _count(usage, "completion_tokens", "output_tokens")
-    if given is None and made is None:
-        return None
-    details = (usage.get("prompt_tokens_details"), usage.get("input_tokens_details"))
-    cached = [_count(item, "cached_tokens") for item in details if isinstance(item, dict)]
-    cached.append(_count(usage, "prompt_cache_hit_tokens", "cached_tokens"))
-    details = (usage.get("completion_tokens_details"), usage.get("output_tokens_details"))
-    reasoned = [_count(item, "reasoning_tokens") for item in details if isinstance(item, dict)]
-    return Usage(
-        input_tokens=given or 0,
-        output_tokens=made or 0,
-        cached_tokens=next(filter(None, cached), 0),
-        reasoning_tokens=next(filter(None, reasoned), 0),
-    )
-
-
-def _count(counts: JsonObject, *names: str) -> int | None:
-    for name in names:
-        value = counts.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and value < _MOST_TOKENS:
-            return max(0, int(value)) if math.isfinite(value) else None
-    return None

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from agents.loop.messages import JsonObject
+from agents.loop.wire import WireRules
 from agents.models import Assistant, Provider
 
 
@@ -29,6 +31,8 @@ class ProviderFacts:
     tool_call_id_pattern: str = ""
     no_stream_options: bool = False
     no_parallel_calls: bool = False
+    call_fields: JsonObject = field(default_factory=dict)
+    plain_schemas: bool = False
     prices: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
     failures: int = 0
     rests_until: datetime | None = None
@@ -66,11 +70,28 @@ def provider_facts(provider: Provider | None) -> ProviderFacts | None:
         tool_call_id_pattern=provider.tool_call_id_pattern,
         no_stream_options=provider.no_stream_options,
         no_parallel_calls=provider.no_parallel_calls,
+        call_fields=provider.call_fields,
+        plain_schemas=provider.plain_schemas,
         prices=provider.prices,
         failures=provider.failures,
         rests_until=provider.rests_until,
         barred=provider.barred,
         last_failure=provider.last_failure,
+    )
+
+
+def wire_rules(provider: ProviderFacts | None) -> WireRules:
+    """What a provider accepts; all that OpenAI does where there is none."""
+    if provider is None:
+        return WireRules(provider="")
+    return WireRules(
+        provider=provider.provider_id,
+        vision=provider.vision,
+        system_first_only=provider.system_first_only,
+        id_pattern=provider.tool_call_id_pattern,
+        one_call_each=provider.no_parallel_calls,
+        call_fields=provider.call_fields,
+        plain_schemas=provider.plain_schemas,
     )
 
 

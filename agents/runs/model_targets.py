@@ -15,8 +15,7 @@ from agents.loop.errors import ModelError, ModelNotFound
 from agents.loop.interfaces import Model
 from agents.loop.messages import JsonObject
 from agents.loop.request import ModelTarget
-from agents.loop.wire import WireRules
-from agents.runs.model_choices import ModelChoice, ProviderFacts
+from agents.runs.model_choices import ModelChoice, ProviderFacts, wire_rules
 from agents.runs.provider_health import Standing, best_first, read_standings, reason_to_pass
 
 ClientOf = Callable[[ProviderFacts], Model]
@@ -103,13 +102,7 @@ def _target(
         provider=provider.provider_id,
         model=model,
         client=client_of(provider),
-        rules=WireRules(
-            provider=provider.provider_id,
-            vision=provider.vision,
-            system_first_only=provider.system_first_only,
-            id_pattern=provider.tool_call_id_pattern,
-            one_call_each=provider.no_parallel_calls,
-        ),
+        rules=wire_rules(provider),
         max_retries=provider.max_retries,
         price=provider.prices.get(model) or {},
     )

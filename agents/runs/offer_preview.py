@@ -12,15 +12,16 @@ from dataclasses import dataclass, replace
 from agents.loop.catalog import LeftOutTool, OfferedTool
 from agents.loop.hooks import Hooks
 from agents.loop.interfaces import Sample, ServerListing, ToolSpec
-from agents.loop.messages import JsonObject, JsonValue, Message, text_of
+from agents.loop.messages import JsonObject, JsonValue, text_of
 from agents.loop.offer import Offer, make_offer, usual_prompts
 from agents.loop.prompts import recall_section, samples_section
 from agents.loop.request import AssistantConfig
 from agents.loop.schemas import SchemaProblem, provider_schema
 from agents.loop.tokens import definition_tokens, estimate_tokens
-from agents.loop.wire import Wire, WireRules
+from agents.loop.wire import Wire
 from agents.mcp_client.discovery import invalid_reason
-from agents.models import Assistant, AssistantServer, Provider, Server, Tool
+from agents.models import Assistant, AssistantServer, Server, Tool
+from agents.runs.model_choices import provider_facts, wire_rules
 from agents.runs.plans import assistant_config
 from agents.runs.server_configs import server_config
 from agents.runs.tool_review import ServerReview, load_review
@@ -55,12 +56,14 @@ def preview_offer(assistant: Assistant, links: Sequence[AssistantServer]) -> Off
     config = assistant_config(assistant, links, Hooks())
     offer = _offer(config, links)
     sections = [recall_section(offer.catalog.offered), samples_section(offer.catalog.offered)]
+    wire = Wire(wire_rules(provider_facts(assistant.provider)))
+    tools = wire.tools(offer.catalog.definitions)
     return OfferPreview(
-        tools=offer.catalog.definitions,
-        messages=_on_wire(offer.prompts, assistant.provider),
+        tools=tools,
+        messages=wire.messages(offer.prompts),
         offered=tuple(offer.catalog.offered.values()),
         left_out=offer.catalog.left_out,
-        tool_tokens=tuple(definition_tokens(entry) for entry in offer.catalog.definitions),
+        tool_tokens=tuple(definition_tokens(entry) for entry in tools),
         prompt_tokens=sum(
             estimate_tokens(text_of(prompt.content)) for prompt in usual_prompts(config)
         ),
@@ -132,16 +135,3 @@ def _spec(server: Server, row: Tool, samples: tuple[Sample, ...], review: Server
         needs_review=review.needs_review(row.name, row.definition_hash),
         invalid_reason=invalid_reason(row.input_schema),
     )
-
-
-def _on_wire(prompts: Sequence[Message], provider: Provider | None) -> tuple[JsonObject, ...]:
-    rules = WireRules(provider="")
-    if provider is not None:
-        rules = WireRules(
-            provider=provider.provider_id,
-            vision=provider.vision,
-            system_first_only=provider.system_first_only,
-            id_pattern=provider.tool_call_id_pattern,
-            one_call_each=provider.no_parallel_calls,
-        )
-    return Wire(rules).messages(prompts)

@@ -13,12 +13,19 @@ from dataclasses import dataclass, field, replace
 from agents.loop.errors import ModelError, ModelOverloaded, ModelRefused
 from agents.loop.interfaces import ModelAnswer, ModelDelta, ModelRequest
 from agents.loop.messages import JsonObject, JsonValue
+from agents.loop.plain_schemas import plain_tool
 from agents.runs.model_choices import ProviderFacts
 from agents.runs.provider_checks import shown
 from agents.runs.resources import RunResources
 
 ID_PATTERNS = ("^[a-zA-Z0-9_-]{1,40}$", "^[a-zA-Z0-9]{9}$")
 """Patterns of call ids that are known to be asked for, the mildest first."""
+
+CALL_FIELDS: tuple[JsonObject, ...] = tuple(
+    {"extra_content": {vendor: {"thought_signature": "skip_thought_signature_validator"}}}
+    for vendor in ("google", "vertex")
+)
+"""Fields that are known to stand for those of calls that another model made."""
 
 CODE = "4711"
 _LONG_ID = "call_0123456789.abcdefghijklmnopqrstuvwxyz:0123456789"
@@ -37,6 +44,25 @@ TOOL: JsonObject = {
         "parameters": {"type": "object", "properties": {"which": {"type": "string"}}},
     },
 }
+RICH_TOOL: JsonObject = {
+    "type": "function",
+    "function": {
+        "name": "get_code",
+        "description": "Returns the code.",
+        "parameters": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "which": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+                "page": {"type": "integer", "exclusiveMinimum": 0},
+                "kind": {"const": "plain"},
+                "size": {"enum": [1, 2]},
+                "site": {"type": ["string", "null"], "format": "uri"},
+            },
+        },
+    },
+}
+"""The tool with what servers write into schemas and some providers refuse."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,7 +80,7 @@ class Examination:
     uses_result: bool = False
     answer: str = ""
     sends_usage: bool | None = None
-    quirks: dict[str, bool | str] = field(default_factory=dict)
+    quirks: JsonObject = field(default_factory=dict)
     refusals: list[str] = field(default_factory=list)
     stopped: str = ""
     is_cut: bool = False
@@ -84,6 +110,7 @@ class _Examiner:
         self._facts = replace(facts, no_stream_options=False, no_parallel_calls=False)
         self._model = model
         self._refusal = ""
+        self._call_fields: JsonObject = {}
         self.found = Examination()
 
     async def ask_all(self) -> None:
@@ -97,6 +124,7 @@ class _Examiner:
         await self._ask_about_results()
         await self._ask_about_system_messages()
         await self._ask_about_two_calls()
+        await self._ask_about_schemas()
 
     async def _ask_without_stream_options(self) -> ModelAnswer | None:
         """Not every refusal names the field that it is about."""
@@ -119,10 +147,17 @@ class _Examiner:
 
     async def _ask_about_results(self) -> None:
         """Does it take a result made by hand, under any id?"""
-        answer = await self._ask(*_history(_LONG_ID))
+        answer = await self._ask(*self._history(_LONG_ID))
         refusal = self._refusal
+        for fields in CALL_FIELDS if answer is None else ():
+            self._call_fields = fields
+            answer = await self._ask(*self._history(_LONG_ID))
+            if answer is not None:
+                self.found.quirks["call_fields"] = fields
+                break
+            self._call_fields = {}
         for pattern in ID_PATTERNS if answer is None else ():
-            answer = await self._ask(*_history(_IDS[pattern]))
+            answer = await self._ask(*self._history(_IDS[pattern]))
             if answer is not None:
                 self.found.quirks["tool_call_id_pattern"] = pattern
                 break
@@ -150,7 +185,7 @@ class _Examiner:
             return
         pattern = self.found.quirks.get("tool_call_id_pattern")
         first = _IDS[pattern] if isinstance(pattern, str) else _LONG_ID
-        if await self._ask(*_history(first, f"{first[:-1]}2")):
+        if await self._ask(*self._history(first, f"{first[:-1]}2")):
             return
         refusal = self._refusal
         self._facts = replace(self._facts, no_parallel_calls=True)
@@ -159,13 +194,37 @@ class _Examiner:
         else:
             self.found.refusals.append(refusal)
 
-    async def _ask(self, *messages: JsonObject) -> ModelAnswer | None:
+    async def _ask_about_schemas(self) -> None:
+        """Does it take what tools' schemas are made of? If not: the plain ones?"""
+        if await self._ask(_SYSTEM, _QUESTION, tool=RICH_TOOL):
+            return
+        refusal = self._refusal
+        if await self._ask(_SYSTEM, _QUESTION, tool=plain_tool(RICH_TOOL)):
+            self.found.quirks["plain_schemas"] = True
+        else:
+            self.found.refusals.append(refusal)
+
+    def _history(self, *ids: str) -> tuple[JsonObject, ...]:
+        """A conversation in which the model has called the tool and got its results."""
+        function: JsonObject = {"name": "get_code", "arguments": "{}"}
+        calls: list[JsonValue] = [
+            {**(self._call_fields if n == 0 else {}), "id": id_, "type": "function",
+             "function": function}
+            for n, id_ in enumerate(ids)
+        ]  # fmt: skip
+        asked: JsonObject = {"role": "assistant", "content": None, "tool_calls": calls}
+        results: list[JsonObject] = [
+            {"role": "tool", "tool_call_id": id_, "content": CODE} for id_ in ids
+        ]
+        return (_SYSTEM, _QUESTION, asked, *results)
+
+    async def _ask(self, *messages: JsonObject, tool: JsonObject = TOOL) -> ModelAnswer | None:
         """The answer; ``None`` where the request was refused. Other failures raise ``_Ended``."""
 
         async def ignore(delta: ModelDelta) -> None:
             return None
 
-        request = ModelRequest(model=self._model, messages=messages, tools=(TOOL,))
+        request = ModelRequest(model=self._model, messages=messages, tools=(tool,))
         try:
             return await self._resources.client(self._facts).answer(request, ignore)
         except ModelError as error:
@@ -186,16 +245,3 @@ def _is_refusal(error: ModelError) -> bool:
         return True
     is_own_fault = error.status is None or error.status >= 500
     return isinstance(error, ModelOverloaded) and is_own_fault
-
-
-def _history(*ids: str) -> tuple[JsonObject, ...]:
-    """A conversation in which the model has called the tool and got its results."""
-    calls: list[JsonValue] = [
-        {"id": id_, "type": "function", "function": {"name": "get_code", "arguments": "{}"}}
-        for id_ in ids
-    ]
-    asked: JsonObject = {"role": "assistant", "content": None, "tool_calls": calls}
-    results: list[JsonObject] = [
-        {"role": "tool", "tool_call_id": id_, "content": CODE} for id_ in ids
-    ]
-    return (_SYSTEM, _QUESTION, asked, *results)

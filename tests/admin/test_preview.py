@@ -67,15 +67,16 @@ def point_at(provider: FakeProvider) -> None:
     row.save()
 
 
-@pytest.mark.parametrize("system_first_only", [False, True])
+@pytest.mark.parametrize("quirk", ["", "system_first_only", "plain_schemas"])
 def test_the_preview_equals_the_request_of_a_run(
-    runner_with_two: Runner, settings: LazySettings, system_first_only: bool
+    runner_with_two: Runner, settings: LazySettings, quirk: str
 ) -> None:
     settings.TOOLLOOP_EVENT_SINKS = ["tests.admin.watching.CatalogWatcher"]
     REPORTS.clear()
     provider_row = Assistant.objects.get(assistant_id="helper").provider
-    provider_row.system_first_only = system_first_only
-    provider_row.save()
+    if quirk:
+        setattr(provider_row, quirk, True)
+        provider_row.save()
     with FakeProvider([text("done")]) as provider:
         point_at(provider)
         runner_with_two.run("hello")

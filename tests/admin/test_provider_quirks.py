@@ -12,6 +12,7 @@ from agents.models import AuditEntry, Provider
 from agents.runs.model_choices import provider_facts
 from agents.runs.provider_tests import run_provider_test
 from tests.fake_provider import FakeProvider, Json, Step, call, calls, chunks, error, hang, text
+from tests.providers.vendor_faults import refusal_of
 from tests.servers import stdio_entry
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -54,6 +55,13 @@ def test_a_plain_provider_has_no_quirks(operator: Client) -> None:
     assert "No quirks were found." in page
 
 
+def as_gemini(body: Json, number: int) -> Step:
+    return refusal_of("gemini", body) or answering(body, number)
+
+
+SIGNED = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
+
+
 def has_two_calls(body: Json) -> bool:
     return any(len(m.get("tool_calls") or ()) > 1 for m in body["messages"])
 
@@ -85,6 +93,8 @@ def has_two_calls(body: Json) -> bool:
             )),
             "no_parallel_calls", True,
         ),
+        ({}, as_gemini, "plain_schemas", True),
+        ({}, as_gemini, "call_fields", SIGNED),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip

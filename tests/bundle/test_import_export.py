@@ -37,6 +37,8 @@ FULL: dict[str, Any] = {
             "default_model": "m1", "fallback_model": "m2", "vision": True,
             "prices": {"m1": {"input": 1.5}}, "timeout_ms": 5000, "max_retries": 0,
             "system_first_only": True, "tool_call_id_pattern": "^[a-zA-Z0-9]{9}$",
+            "call_fields": {"extra_content": {"google": {"thought_signature": "s"}}},
+            "plain_schemas": True,
         },
         {"id": "spare", "base_url": "https://example.org/v1"},
     ],

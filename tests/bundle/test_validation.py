@@ -364,6 +364,13 @@ def test_any_other_call_id_pattern_is_a_fault(pattern: Any) -> None:
     assert faults_of(changed(path, pattern)) == [f"/{path}"]
 
 
+def test_fields_of_calls_are_those_of_a_vendor() -> None:
+    path = "providers/0/call_fields"
+    assert faults_of(changed(path, {"extra_content": {"google": {}}})) == []
+    assert faults_of(changed(path, {"id": "x"})) == [f"/{path}/id"]
+    assert faults_of(changed(path, ["x"])) == [f"/{path}"]
+
+
 @pytest.mark.parametrize("starters", [["Hi"], [{"title": "A", "text": "B"}], [{"text": "B"}], []])
 def test_starters_are_texts_or_objects_of_texts(starters: Any) -> None:
     assert faults_of(changed("assistants/0/starters", starters)) == []

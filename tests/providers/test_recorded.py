@@ -1,101 +1,141 @@
-"""Vendors and gateways behind compatible endpoints: recorded answers, played to whole runs."""
+"""Vendors and gateways behind compatible endpoints: recorded exchanges, played to whole runs.
+
+A provider that refuses what the vendor refuses answers over HTTP with what the vendor sent.
+"""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agents.loop.errors import (
-    ContextTooLong,
-    ModelBilling,
-    ModelError,
-    ModelKeyRefused,
-    ModelOverloaded,
-)
-from tests.fake_provider import FakeProvider, Step, chunks, error, text
-from tests.providers.test_openai_chat import failure_of
-from tests.running import Runner
+from agents.loop.interfaces import ModelDelta
+from tests.fake_provider import FakeProvider, Json, Step, chunks, error, json_answer
+from tests.providers.test_openai_chat import chat, request
+from tests.providers.vendor_faults import refusal_of
+from tests.running import Ran, Runner
 from tests.servers import stdio_entry
 
-RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
+RECORDED = {
+    f"{path.parent.name}/{path.stem}": json.loads(path.read_text(encoding="utf-8"))
+    for path in sorted((Path(__file__).parent / "recorded").glob("*/*.json"))
+}
+UNBROKEN = [name for name, recorded in RECORDED.items() if "retries" not in recorded["expect"]]
 
 
-def played(recorded: dict[str, Any]) -> Step:
-    """The stream, with the comments of a gateway between its events."""
-    after = f"\n\n{recorded['comment']}" if "comment" in recorded else ""
-    return chunks([f"{json.dumps(one)}{after}" for one in recorded["turn"]])
+def step_of(exchange: Json) -> Step:
+    """What the vendor answered: the lines of a stream as they are, or a body."""
+    if "sse" in exchange:
+        return chunks(["\n".join(exchange["sse"]).removesuffix("\n")], done=False)
+    if exchange["status"] == 200:
+        return json_answer(exchange["body"])
+    return error(exchange["status"], exchange["body"])
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-def test_a_recorded_answer_is_understood_and_goes_back_as_it_came(
-    runner: Runner, path: Path
-) -> None:
-    recorded = json.loads(path.read_text())
-    with FakeProvider([played(recorded), text("done")]) as provider:
-        runner.configure(provider, servers=[stdio_entry("echo")])
-        ran = runner.run("go")
-        [assistant] = [m for m in provider.requests[1].messages if m["role"] == "assistant"]
-    assert ran.finished["answer"] == "done" and set(ran.outcomes) == {"ok"}
-    made = [(event["name"], event["arguments"]) for event in ran.of("tool_call_started")]
-    assert made == [tuple(wanted) for wanted in recorded["calls"]]
-    assert provider.faults == []
-    for name, value in recorded.get("sent_back", {}).items():
-        assert assistant[name] == value
-    for name, value in recorded.get("first_call", {}).items():
-        assert assistant["tool_calls"][0][name] == value
-        assert name not in assistant["tool_calls"][1]
-    ids = [wanted["id"] for wanted in assistant["tool_calls"]]
-    assert all(ids) and len(set(ids)) == len(ids)
-    if "usage" in recorded:
-        sent, made_tokens = recorded["usage"]
-        assert ran.finished["usage"] == {
-            "input_tokens": sent + 10,
-            "output_tokens": made_tokens + 5,
-        }
+class Vendor:
+    """Answers with the recorded steps in order; what the vendor would refuse takes none of them."""
+
+    def __init__(self, name: str, steps: list[Step]) -> None:
+        self.name = name
+        self.left = list(steps)
+        self.refused: list[int] = []
+
+    def __call__(self, body: Json, number: int) -> Step:
+        refusal = refusal_of(self.name, body)
+        if refusal is not None:
+            self.refused.append(number)
+            return refusal
+        return self.left.pop(0)
 
 
-def test_a_stream_that_breaks_with_an_error_chunk_is_asked_again(runner: Runner) -> None:
-    choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
-    fault = {"code": "server_error", "message": "Provider disconnected unexpectedly"}
-    broken = chunks([{"id": "x", "object": "chat.completion.chunk", "error": fault,
-                      "choices": [choice]}])  # fmt: skip
-    with FakeProvider([broken, text("done")]) as provider:
-        runner.configure(provider, provider_fields={"max_retries": 1})
-        ran = runner.run("go")
-    assert ran.finished["answer"] == "done"
-    assert "Provider disconnected" in ran.of("provider_retry")[0]["error"]
+def with_made_up_ids(messages: list[Json], recorded: str) -> list[Json]:
+    """The messages with a placeholder for each id that the vendor has not sent."""
+    names: dict[str, str] = {}
+
+    def named(call_id: str) -> str:
+        if call_id in recorded:
+            return call_id
+        return names.setdefault(call_id, f"(made up {len(names) + 1})")
+
+    told = []
+    for message in messages:
+        shown = dict(message)
+        if "tool_calls" in shown:
+            shown["tool_calls"] = [{**c, "id": named(c["id"])} for c in shown["tool_calls"]]
+        if "tool_call_id" in shown:
+            shown["tool_call_id"] = named(shown["tool_call_id"])
+        told.append(shown)
+    return told
 
 
-ERRORS: list[tuple[int, Any, type[ModelError]]] = [
-    (529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
-     ModelOverloaded),
-    (400, {"type": "error", "error": {"type": "invalid_request_error",
-     "message": "prompt is too long: 210000 tokens > 200000 maximum"}}, ContextTooLong),
-    (400, {"type": "error", "error": {"type": "invalid_request_error",
-     "message": "Your credit balance is too low to access the Anthropic API. Please go to Plans"}},
-     ModelBilling),
-    (401, {"type": "error", "error": {"type": "authentication_error",
-     "message": "invalid x-api-key"}}, ModelKeyRefused),
-    (400, [{"error": {"code": 400, "message": "The input token count (1200000) exceeds the "
-     "maximum number of tokens allowed (1048576).", "status": "INVALID_ARGUMENT"}}],
-     ContextTooLong),
-    (400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key.",
-     "status": "INVALID_ARGUMENT"}}], ModelKeyRefused),
-    (429, [{"error": {"code": 429, "message": "Resource has been exhausted (e.g. check quota).",
-     "status": "RESOURCE_EXHAUSTED"}}], ModelOverloaded),
-    (503, [{"error": {"code": 503, "message": "The model is overloaded.",
-     "status": "UNAVAILABLE"}}], ModelOverloaded),
-    (402, {"error": {"code": 402, "message": "This request requires more credits"}}, ModelBilling),
-    (429, {"error": {"message": "litellm.RateLimitError: AnthropicException - overloaded",
-     "type": "throttling_error", "code": "429"}}, ModelOverloaded),
-]  # fmt: skip
+def assert_run(ran: Ran, expect: Json) -> None:
+    """Whether the run did what the record says."""
+    assert ran.finished["answer"] == expect["answer"]
+    called = ran.of("tool_call_started")
+    assert [event["name"] for event in called] == [name for name, _ in expect["calls"]]
+    asked = [arguments for _, arguments in expect["calls"]]
+    got = [event["arguments"] for event in called]
+    assert [g for g, a in zip(got, asked, strict=True) if a is not None] == [
+        a for a in asked if a is not None
+    ]
+    assert ran.outcomes == expect.get("outcomes", ["ok"] * len(called))
+    retries = ran.of("provider_retry")
+    for event, words in zip(retries, expect.get("retries", []), strict=True):
+        assert words in event["error"]
+    if "delays" in expect:
+        assert [event["delay_ms"] for event in retries] == expect["delays"]
+    if "usage" in expect:
+        assert ran.finished["usage"] == expect["usage"]
 
 
-@pytest.mark.parametrize(("status", "body", "kind"), ERRORS)
-async def test_errors_of_vendors_are_told_apart(
-    status: int, body: Any, kind: type[ModelError]
-) -> None:
-    assert type(await failure_of(error(status, body))) is kind
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_recorded_exchange_is_played_to_its_end(runner: Runner, name: str) -> None:
+    recorded = RECORDED[name]
+    expect = recorded["expect"]
+    vendor = Vendor(
+        recorded.get("vendor", name.partition("/")[0]),
+        [step_of(item) for item in recorded["exchanges"]],
+    )
+    with FakeProvider(vendor) as provider:
+        runner.configure(
+            provider,
+            servers=[stdio_entry("echo", **recorded.get("script", {}))],
+            provider_fields=recorded["provider"],
+            assistant=recorded.get("assistant"),
+        )
+        ran = runner.run(*recorded.get("say", ["go"]))
+        bodies = [request.body for request in provider.requests]
+    assert_run(ran, expect)
+    assert vendor.left == [] and vendor.refused == expect.get("refused", [])
+    text = json.dumps(recorded["exchanges"], ensure_ascii=False)
+    for body, wanted in zip(bodies, expect.get("sent", [None] * len(bodies)), strict=True):
+        sent = {**body, "messages": with_made_up_ids(body["messages"], text)}
+        assert {key: sent.get(key) for key in wanted or {}} == (wanted or {})
+    if "roles" in expect:
+        assert [[m["role"] for m in body["messages"]] for body in bodies] == expect["roles"]
+    if expect.get("same_tools"):
+        assert all(body["tools"] == bodies[0]["tools"] for body in bodies)
+
+
+@pytest.mark.parametrize("name", UNBROKEN)
+async def test_the_thoughts_of_an_answer_are_shown_and_are_no_part_of_its_text(name: str) -> None:
+    recorded = RECORDED[name]
+    seen: list[ModelDelta] = []
+
+    async def watch(delta: ModelDelta) -> None:
+        seen.append(delta)
+
+    with FakeProvider([step_of(recorded["exchanges"][0])]) as provider:
+        async with chat(provider) as model:
+            answer = await model.answer(request(), watch)
+    shown = "".join(delta.reasoning for delta in seen)
+    assert shown == recorded["expect"].get("reasoning", "")
+    assert answer.text == "".join(delta.text for delta in seen)
+    assert "thought>" not in answer.text
+
+
+def test_every_vendor_has_its_records() -> None:
+    assert {name.partition("/")[0] for name in RECORDED} == {
+        "anthropic", "gemini", "litellm", "openrouter",
+    }  # fmt: skip

@@ -118,10 +118,11 @@ async def _ask_once(
         recording.write_delta(delta)
 
     target, offer = opened.target, opened.offer
+    wire = Wire(target.rules)
     request = ModelRequest(
         model=target.model,
-        messages=Wire(target.rules).messages([*offer.prompts, *messages]),
-        tools=offer.catalog.definitions,
+        messages=wire.messages([*offer.prompts, *messages]),
+        tools=wire.tools(offer.catalog.definitions),
         options=opened.plan.assistant.options,
     )
     recording.write_request(request.messages, request.tools)
